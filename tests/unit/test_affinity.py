@@ -40,8 +40,9 @@ PATH = Path("192.0.2.1", "192.0.2.2", "beta")
 
 
 def facts(cores: int, near: tuple[int, ...], far: tuple[int, ...]) -> Mapping[End, HostFacts]:
+    pairs = tuple((core, core + 1) for core in range(0, cores, 2))
     return {
-        end: HostFacts(name, cores=cores, nics=(Nic("vmx1", addresses=(address,), queue_cores=served),))
+        end: HostFacts(name, cores=cores, threads=pairs, nics=(Nic("vmx1", addresses=(address,), queue_cores=served),))
         for end, name, address, served in (
             (End.NEAR, "alpha", PATH.local, near), (End.FAR, "beta", PATH.remote, far),
         )
@@ -50,11 +51,11 @@ def facts(cores: int, near: tuple[int, ...], far: tuple[int, ...]) -> Mapping[En
 
 def test_the_plan_compares_each_place_with_the_tool_left_free() -> None:
     (rung,) = plans.builtin("affinity", 4).rungs
-    free, beside, again, away = rung.experiments
-    assert [e.affinity for e in (free, beside, again, away)] == [
-        Affinity.FREE, Affinity.BESIDE, Affinity.FREE, Affinity.AWAY,
+    free, beside, again, away, siblings_idle = rung.experiments
+    assert [e.affinity for e in rung.experiments] == [
+        Affinity.FREE, Affinity.BESIDE, Affinity.FREE, Affinity.AWAY, Affinity.SIBLINGS_IDLE,
     ]  # fmt: skip
-    assert {e.baseline for e in (beside, again, away)} == {free.id}
+    assert {e.baseline for e in (beside, again, away, siblings_idle)} == {free.id}
     assert not any(e.discard_first or e.strongest for e in rung.experiments)
     assert phrases.difference(beside, free) == "pinned beside the adapter's queues instead of free"
     assert "pinned away" in phrases.arm(away)
@@ -89,6 +90,11 @@ def test_what_cannot_be_pinned_is_left_out_and_says_why(
     found = left_out(rung.experiments, PATH, facts(cores, near, far))
     told = {e.affinity.value: found[e.id] for e in rung.experiments if e.id in found and e.affinity != Affinity.FREE}
     assert told.keys() == gone.keys() and all(told[place].startswith(said) for place, said in gone.items())
+    single = {
+        end: replace(one, threads=tuple((core,) for core in range(cores)))
+        for end, one in facts(cores, near, far).items()
+    }
+    found = left_out(rung.experiments, PATH, single)
     assert any(e.id in found for e in rung.experiments if e.affinity is Affinity.FREE) == (len(gone) == 2)
 
 
@@ -160,7 +166,7 @@ def trial(repeat: int, bps: float, scatter: float) -> TrialResult:
 
 def test_scatter_and_rate_are_each_judged_in_pairs() -> None:
     (asked,) = plans.builtin("affinity", 4).rungs
-    free, _, _, away = asked.experiments
+    free, _, _, away, _ = asked.experiments
     noise = (1.0, 1.003, 0.998, 1.001, 0.999, 1.002)
     a = ExperimentResult(free, tuple(trial(n, 9e9 * noise[n], 0.010 * noise[-n]) for n in range(6)))
     b = ExperimentResult(away, tuple(trial(n, 9e9 * noise[-n], 0.060 * noise[n]) for n in range(6)))

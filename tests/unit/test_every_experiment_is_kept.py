@@ -42,7 +42,7 @@ def another(value: Any, key: str) -> Any:
         return value + 1
     if isinstance(value, str):
         return value + "x"
-    return {"settings": settings, "sizes": (1500,), "paths": (0,), **known}[key]
+    return {"settings": settings, "sizes": (1500,), "paths": (0,), "on_cores": (1,), **known}[key]
 
 
 @pytest.mark.parametrize("key", [key for key in FIELDS if key != "tool"])
@@ -96,7 +96,7 @@ EVERY_KEY: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "label": [(TCP, "x"), ({**TCP, "label": "a b"}, "a-b")],
     "incompressible": [(NETPERF, True)],
     "zero_copy": [({**TCP, "tool": "iperf3"}, True)],
-    "cores": [(TCP, 2), (RR, 2)],
+    "cores": [(TCP, 2), (RR, 2), (TCP, "2"), ({**TCP, "cores": "0,2"}, "0-2")],
     "affinity": [(TCP, "beside"), (RR, "away")],
     "settings": [
         (TCP, [{"kind": "tso", "value": "off"}]),

@@ -51,7 +51,8 @@ LOADS = {
     "incompressible": [Experiment("", "netperf", incompressible=True)],
     "zero_copy": [Experiment("", "iperf3", zero_copy=True)],
     "cores": [Experiment("", cores=2)],
-    "affinity": [Experiment("", affinity=Affinity.BESIDE)],
+    "on_cores": [Experiment("", on_cores=(2,)), Experiment("", on_cores=(0, 1, 2, 5))],
+    "affinity": [Experiment("", affinity=Affinity.BESIDE), Experiment("", affinity=Affinity.SIBLINGS_IDLE)],
     "settings": [
         Experiment("", settings=(Setting(SettingKind.MTU, "9000"), Setting(SettingKind.LRO, "off", ends=(End.NEAR,)))),
         Experiment("", duration=30, client_port=20_000, settings=(Setting(SettingKind.MEMBER, "2", since=5, until=9),)),
@@ -104,7 +105,7 @@ def measured(*results: ExperimentResult) -> Document:
     "load",
     [
         one
-        for key in ("tool", "dscp", "cores", "client_port", "zero_copy", "affinity", "write_size")
+        for key in ("tool", "dscp", "cores", "on_cores", "client_port", "zero_copy", "affinity", "write_size")
         for one in LOADS[key]
     ],
 )

@@ -7,11 +7,13 @@ import re
 
 _RATE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 RATE_UNITS = (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3))
+MOST_CORES = 1024  # of one machine
+_CORES = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*")
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*([a-zA-Z/]*)\s*$")
 
 
 class Unreadable(ValueError):
-    """The text is not a rate or a size; the message quotes it."""
+    """The text is not a rate, a size or a list of cores; the message quotes it."""
 
     def __init__(self, expected: str, given: object) -> None:
         super().__init__(f"expected {expected}, got {str(given)[:40]!r}")
@@ -50,6 +52,28 @@ def parse_size(text: str | int) -> int:
     if not math.isfinite(number) or number < 1:
         raise Unreadable("a size above zero", text)
     return int(number)
+
+
+def parse_cores(text: str) -> tuple[int, ...]:
+    """The numbers of cores from '2,3' or '0-2,5'; raises Unreadable for anything else."""
+    plain = text.replace(" ", "")
+    spans = [part.split("-") for part in plain.split(",")] if _CORES.fullmatch(plain) else []
+    named = [core for span in spans for core in range(int(span[0]), int(span[-1]) + 1)]
+    backwards = any(int(span[0]) > int(span[-1]) for span in spans)
+    if not named or backwards or len(named) != len(set(named)) or max(named) >= MOST_CORES:
+        raise Unreadable(f'cores below {MOST_CORES}, each once, such as "2,3" or "0-2,5"', text)
+    return tuple(sorted(named))
+
+
+def core_list(cores: tuple[int, ...]) -> str:
+    """Numbers of cores such as '2,3' or '0-2,5', as `parse_cores` reads them."""
+    spans: list[list[int]] = []
+    for core in cores:
+        if spans and core == spans[-1][-1] + 1:
+            spans[-1].append(core)
+        else:
+            spans.append([core])
+    return ",".join(f"{s[0]}-{s[-1]}" if len(s) > 2 else ",".join(map(str, s)) for s in spans)
 
 
 def rate(bps: float | None) -> str:

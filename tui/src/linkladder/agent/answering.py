@@ -287,11 +287,12 @@ class Service:
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
         """The command line, restricted to the CPU cores that the experiment allows its tool."""
         try:
-            if exp.affinity is not Affinity.FREE:
-                name = await asyncio.to_thread(host.interface_of, address)
-                nic = next((n for n in (await asyncio.to_thread(host.facts)).nics if n.name == name), None)
-                return [*host.pinned(exp.affinity, nic.queue_cores if nic else ()), *argv]
-            return [*host.confined(exp.cores), *argv] if exp.cores else list(argv)
+            if exp.affinity is Affinity.FREE:
+                return [*host.confined(exp.cores, exp.on_cores), *argv]
+            name = await asyncio.to_thread(host.interface_of, address)
+            facts = await asyncio.to_thread(host.facts)
+            nic = next((n for n in facts.nics if n.name == name), None)
+            return [*host.pinned(exp.affinity, nic.queue_cores if nic else (), facts.threads), *argv]
         except ValueError as error:
             raise wire.Refused(str(error)) from None
 

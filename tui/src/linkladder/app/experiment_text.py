@@ -47,8 +47,13 @@ def about(plan: Plan) -> list[str]:
         sentences.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
     if cores := sorted({e.cores for e in arms if e.cores}):
         sentences.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
-    if any(e.affinity is not Affinity.FREE for e in arms):
+    if named := dict.fromkeys(phrases.cores(e) for e in arms if e.on_cores):
+        sentences.append(f"Confines the tools to {', then to '.join(named)}.")
+    placed = {e.affinity for e in arms}
+    if placed & {Affinity.BESIDE, Affinity.AWAY}:
         sentences.append("Pins the tools beside the cores that serve their adapter, and away from them.")
+    if Affinity.SIBLINGS_IDLE in placed:
+        sentences.append("Confines the tools to one thread of each core, so that its hyperthreads stay idle.")
     measured = dict.fromkeys(LOADS[e.protocol] for e in arms if e.protocol in LOADS)
     sentences.append(
         f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence."

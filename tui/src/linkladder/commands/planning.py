@@ -14,7 +14,7 @@ from linkladder import plan as plans
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import in_vain, refuse_absent_cores
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
@@ -69,6 +69,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     facts = {"": replace(host.facts(), tools=dict(near.found)), **(hosts or {})}
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
     plan, strength = generators.planned(plan, facts, state.folder())
+    refuse_absent_cores(plan, facts)
     plan, vain = _without_vain(plan, facts)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
@@ -181,6 +182,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
 
 def _check(args: argparse.Namespace) -> int:
     plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
+    refuse_absent_cores(plan, {"": host.facts()})
     print(f"{args.file}: right: {plans.trials(plan)} trials{_and_more(plan)}, {_takes(plan)}\n")
     describe(plan)
     return 0

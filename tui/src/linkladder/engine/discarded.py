@@ -14,7 +14,7 @@ PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 
 def loads_before(exp: Experiment) -> Iterator[Experiment]:
     """What runs before the trial: pings of the MTU that it sets at both ends, then a short load of its own kind."""
-    plain = replace(exp, settings=(), discard_first=False, ping_under_load=False, cores=None)
+    plain = replace(exp, settings=(), discard_first=False, ping_under_load=False, cores=None, on_cores=())
     mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:
         yield replace(PROBE, sizes=(mtu,), paths=exp.paths)

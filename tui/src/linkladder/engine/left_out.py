@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import tools, units
+from linkladder import tools, units, wire
+from linkladder.errors import UsageError
 from linkladder.model import (
     FEWEST_CARDS,
     MOST_CARDS,
@@ -15,16 +16,39 @@ from linkladder.model import (
     HostFacts,
     Nic,
     Path,
+    Plan,
     Rung,
     Setting,
 )
 from linkladder.model.same_setting import identity, once_more
+from linkladder.peer import EndPoint
 from linkladder.tools import ToolVersions
+
+
+async def cores_there(plan: Plan, near: EndPoint, far: Mapping[str, HostFacts]) -> None:
+    """Ask this end for its cores if the plan names any, and refuse a plan that names one which an end does not have."""
+    if any(e.on_cores for rung in plan.rungs for e in rung.experiments):
+        refuse_absent_cores(plan, {**far, "": await near.ask(wire.Facts())})
+
+
+def refuse_absent_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:
+    """Raise UsageError if the plan names cores that one of these ends does not have; `facts` are by peer, '' being this
+    end.
+    """
+    for rung in plan.rungs:
+        ends = dict.fromkeys(name for path in rung.paths for name in (path.origin, path.peer) if name in facts)
+        for e in rung.experiments:
+            for host in map(facts.__getitem__, ends):
+                if why := _no_core(e, host):
+                    hint = "name cores that each end has, or say how many, such as cores = 2"
+                    raise UsageError(f"{e.id} cannot be measured on {rung.name}", why, hint)
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` are by peer, '' being this end."""
-    if not any(e.settings or e.cores or e.affinity is not Affinity.FREE or e.baseline for e in rung.experiments):
+    if not any(
+        e.settings or e.cores or e.on_cores or e.affinity is not Affinity.FREE or e.baseline for e in rung.experiments
+    ):
         return {}
     each = [
         left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
@@ -80,7 +104,11 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
     if small:
         return f"{small.name} has {units.plural(small.cores, 'core')}"
-    if exp.affinity is not Affinity.FREE and (said := _nowhere(exp.affinity, path, facts)):
+    if said := next((said for host in facts.values() if (said := _no_core(exp, host))), ""):
+        return said
+    if exp.affinity is Affinity.SIBLINGS_IDLE and (said := _no_siblings(facts)):
+        return said
+    if exp.affinity in (Affinity.BESIDE, Affinity.AWAY) and (said := _nowhere(exp.affinity, path, facts)):
         return said
     settings = exp.settings
     there: list[str] = []
@@ -101,6 +129,27 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             acts = acts or present != setting.value
             there.append(f"{setting.kind} of {adapter} at {host.name} is {present} already")
     return "" if acts or not settings else "; ".join(there)
+
+
+def _no_core(exp: Experiment, host: HostFacts) -> str:
+    """Which named cores a host lacks; '' where it has them all, or does not tell which it has."""
+    there = tuple(sorted(core for threads in host.threads for core in threads))
+    lacking = tuple(core for core in exp.on_cores if core not in there) if there else ()
+    has = f"core{'' if len(there) == 1 else 's'} {units.core_list(there)}"
+    return f"{host.name} has {has}, not {units.core_list(lacking)}" if lacking else ""
+
+
+def _no_siblings(facts: Mapping[End, HostFacts]) -> str:
+    """Why no hyperthread can be left idle; '' where at least one end has some."""
+    silent = next((host for host in facts.values() if not host.threads), None)
+    if silent:
+        return f"{silent.name} does not tell which of its cores are hyperthreads"
+    without = [host.name for host in facts.values() if all(len(threads) < 2 for threads in host.threads)]
+    return (
+        "; ".join(f"{name} has no hyperthreads" for name in dict.fromkeys(without))
+        if len(without) == len(facts)
+        else ""
+    )
 
 
 def _impossible(exp: Experiment, facts: Mapping[End, HostFacts]) -> str:

@@ -20,7 +20,7 @@ from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unrea
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
@@ -122,6 +122,7 @@ class Engine:
         """Reserve all ends, then store the run."""
         await admitted(self.near, self.run_id)
         await self._have_peers()
+        await cores_there(self.plan, self.near, self._ends.facts)
         if self._resumed:
             take_up(self.store, self.run_id, self.plan)
         else:

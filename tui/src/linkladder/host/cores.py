@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Affinity
@@ -26,9 +27,16 @@ def own_cores(total: int) -> tuple[int, ...]:
     return kept
 
 
-def confined(cores: int) -> tuple[str, ...]:
-    """The prefix for a command that may use only this many cores; raises ValueError if this end has fewer."""
+def confined(cores: int | None, named: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """The prefix for a command that may use only so many cores, or only those named; () if neither is asked.
+
+    Raises ValueError if this end does not have them.
+    """
     mine = own_cores(os.cpu_count() or 1)
+    if lacking := [core for core in named if core not in mine]:
+        raise ValueError(f"core {lacking[0]} was asked for, and this end has {', '.join(map(str, mine))}")
+    if not cores:
+        return _on(named) if named else ()
     if cores > len(mine):
         raise ValueError(f"{cores} cores were asked for, and this end has {len(mine)}")
     return _on(mine[:cores])
@@ -39,10 +47,24 @@ def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
 
 
-def pinned(affinity: Affinity, queue_cores: tuple[int, ...]) -> tuple[str, ...]:
-    """The prefix for a command that must run on the queues' cores or on other cores; ValueError if none is left."""
+def by_core(siblings: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Those of the sibling threads that are counted, once for each physical core."""
+    return tuple(sorted({mine for threads in siblings if (mine := ours(threads))}))
+
+
+def pinned(
+    affinity: Affinity, queue_cores: tuple[int, ...], threads: tuple[tuple[int, ...], ...] = ()
+) -> tuple[str, ...]:
+    """The prefix for a command that must run on the queues' cores, on other cores, or on one thread of each core.
+
+    Raises ValueError if no such core is left or known.
+    """
     if affinity is Affinity.FREE:
         return ()
+    if affinity is Affinity.SIBLINGS_IDLE:
+        if not threads:
+            raise ValueError("this end does not tell which of its cores are hyperthreads")
+        return _on(tuple(sorted(siblings[0] for siblings in threads)))
     mine = own_cores(os.cpu_count() or 1)
     which = tuple(core for core in mine if (core in queue_cores) == (affinity is Affinity.BESIDE))
     if not queue_cores or not which:

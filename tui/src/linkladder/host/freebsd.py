@@ -12,7 +12,7 @@ import psutil
 
 from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
-from linkladder.host.cores import ours, own_cores
+from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
@@ -70,6 +70,7 @@ class FreeBSD:
             machine=uname.machine,
             cpu=self._calls.text("hw.model").strip(),
             cores=len(self.core_times()),
+            threads=by_core(text.threads(self._calls.text("kern.sched.topology_spec"))),
             memory=total,
             virtual=self._hypervisor(),
             nics=self._nics(),

@@ -20,6 +20,9 @@ NO_BUFFER = re.compile(r"\.hstats\.nobuffer$")
 # Which pause frames an adapter is set to: one sysctl for both directions, or one for each (mlx5en, bnxt).
 PAUSES = {"0": "off", "1": "receive", "2": "send", "3": "both"}
 PAUSE_WAY = re.compile(r"\.(?:(rx|tx)_pauseframe_control|fc\.(rx|tx))$")
+# A group of cores in kern.sched.topology_spec, with the flags that say why it is one.
+_GROUP = re.compile(r"<cpu [^>]*>([\d, ]*)</cpu>\s*(<flags>.*?</flags>)?")
+_THREADED = re.compile(r'name="(HTT|THREAD|SMT)"')
 _MEDIA_SPEED = re.compile(r"\((\d+(?:\.\d+)?)(G?)(?:base|Base)")
 _DEVICE = re.compile(r"^([a-z][a-z0-9_]*?)(\d+)$")
 
@@ -69,6 +72,13 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
         carrier={"active": True, "no carrier": False}.get(status[1]) if status else None,
         offloads={ours: theirs in options for theirs, ours in OFFLOADS.items() if theirs in (*capabilities, *options)},
     )
+
+
+def threads(topology: str) -> tuple[tuple[int, ...], ...]:
+    """The hardware threads of each physical core by kern.sched.topology_spec; a core that has no siblings is alone."""
+    groups = [(tuple(map(int, filter(None, cpus.split(",")))), flags) for cpus, flags in _GROUP.findall(topology)]
+    siblings = {core: cpus for cpus, flags in groups if _THREADED.search(flags) for core in cpus}
+    return tuple(sorted({siblings.get(core, (core,)) for cpus, _ in groups for core in cpus}))
 
 
 def _speed(media: str) -> float | None:

@@ -7,7 +7,7 @@ import socket
 from dataclasses import replace
 
 from linkladder.host import addresses, linux_text
-from linkladder.host.cores import ours, own_cores
+from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
 from linkladder.host.linux_carrier import carriers_lost
@@ -30,6 +30,7 @@ SYSCTLS = (
     "net.ipv4.tcp_no_metrics_save",
     "net.ipv4.tcp_slow_start_after_idle",
 )
+CPUS = "/sys/devices/system/cpu"
 CEILING_PROBE = 1 << 30
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -49,6 +50,7 @@ class Linux:
             machine=uname.machine,
             cpu=linux_text.cpu_model(read("/proc/cpuinfo")),
             cores=len(self.core_times()),
+            threads=by_core(map(_siblings, own_cores(os.cpu_count() or 1))),
             memory=total,
             virtual=_hypervisor(),
             nics=self._nics(),
@@ -194,6 +196,11 @@ def _upwards(path: str) -> list[str]:
     """The paths of a control group and of all groups above it, as any of them may have a quota."""
     parts = path.strip("/").split("/") if path.strip("/") else []
     return ["".join(f"/{part}" for part in parts[:n]) for n in range(len(parts), -1, -1)]
+
+
+def _siblings(core: int) -> tuple[int, ...]:
+    """The hardware threads of the physical core that this one is of; () if the system does not tell."""
+    return linux_text.cores_of_list(read(f"{CPUS}/cpu{core}/topology/thread_siblings_list"))
 
 
 def _hypervisor() -> str:

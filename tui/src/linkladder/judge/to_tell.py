@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
+from linkladder import units
 from linkladder.judge.ceilings import ceiling, whole_datagram
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
 from linkladder.model import (
@@ -78,7 +79,8 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
             yield say.LOSS_BY_RATES, Experiment(
                 "", protocol=Protocol.UDP, direction=way, streams=1 + int(bps / PER_STREAM),
                 write_size=whole_datagram(deal), duration=5.0, warmup=1.0, udp_rate_bps=float(round(bps)),
-                dscp=p.dscp, label=LABEL, cores=p.cores, affinity=p.affinity,
+                dscp=p.dscp, label=LABEL, cores=p.cores, on_cores=p.on_cores,
+                affinity=p.affinity,
             )  # fmt: skip
     elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
         yield say.LOSS_BY_STREAMS, tcp_load(p, streams=p.streams * 4)
@@ -117,6 +119,8 @@ def as_toml(rung: str, e: Experiment) -> str:
         for f in fields(Experiment)
         if f.name in (*ALWAYS, *timed) or (f.name not in LEFT_OUT and getattr(e, f.name) != f.default)
     }
+    if e.on_cores:
+        given["cores"] = units.core_list(given.pop("on_cores"))
     lines = ["[[experiment]]", *(f"{key} = {_value(value)}" for key, value in {"rungs": rung, **given}.items())]
     return "\n".join(lines) + "\n"
 

@@ -93,6 +93,7 @@ class Experiment:
     zero_copy: bool = False  # the tool hands the kernel a file, where it can
     strongest: bool = False  # tool, streams and sizes are left open: as the generator is strongest, once that is known
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
+    on_cores: tuple[int, ...] = ()  # these, by number, has the tool at each end; none: `cores` says how many
     affinity: Affinity = Affinity.FREE  # of the tool at each end to the cores that serve its adapter
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs

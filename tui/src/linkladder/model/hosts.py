@@ -81,6 +81,7 @@ class HostFacts:
     machine: str = ""
     cpu: str = ""
     cores: int = 1
+    threads: tuple[tuple[int, ...], ...] = ()  # numbers of `cores`, those of one physical core together; none: not told
     memory: int = 0
     virtual: str = ""  # hypervisor, empty on bare metal
     version: str = ""  # linkladder's

@@ -62,11 +62,14 @@ class Direction(StrEnum):
 
 
 class Affinity(StrEnum):
-    """Where a tool runs: anywhere, on the cores that serve its adapter's queues, or on the others."""
+    """Where a tool runs: anywhere, on the cores that serve its adapter's queues, on the others, or on one hardware
+    thread of each core, so that it leaves the sibling threads idle.
+    """
 
     FREE = "free"
     BESIDE = "beside"
     AWAY = "away"
+    SIBLINGS_IDLE = "siblings-idle"
 
 
 class Company(StrEnum):

@@ -3,6 +3,7 @@
     way(direction)          'near to far'; files keep the words of linkladder.model ("forward", "reverse")
     arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that distinguishes a setting
     window(bytes)           '800k', '8M', 'default': as in a plan file
+    cores(experiment)       '2 cores', 'cores 2,3': how many cores the tools have, or which
     settings(experiment)    'MTU 9000, TSO off at the near end'
     difference(arm, base)   '8 streams instead of 1': how two arms differ; beside(...): what they have in common
     change(said, beside, c) what a change did, with every figure; briefly(...): one sentence for each change
@@ -20,7 +21,18 @@ Numbers and their units are formatted by linkladder.units.
 
 from __future__ import annotations
 
-from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, trial, window
+from linkladder.phrases.arms import (
+    arm,
+    arms_apart,
+    beside,
+    cores,
+    difference,
+    settings,
+    special,
+    streams,
+    trial,
+    window,
+)
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
 from linkladder.phrases.control_channel import back, one_address, out_of_reach, under_test
@@ -48,6 +60,7 @@ __all__ = [
     "change",
     "checked",
     "compared",
+    "cores",
     "difference",
     "each_path",
     "found_strength",

@@ -10,7 +10,11 @@ from linkladder.model import KERNEL, Affinity, Direction, Experiment, Protocol, 
 from linkladder.phrases.ways import way
 
 ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
-PLACES = {Affinity.BESIDE: "pinned beside the adapter's queues", Affinity.AWAY: "pinned away from the adapter's queues"}
+PLACES = {
+    Affinity.BESIDE: "pinned beside the adapter's queues",
+    Affinity.AWAY: "pinned away from the adapter's queues",
+    Affinity.SIBLINGS_IDLE: "on one thread of each core, its siblings left idle",
+}
 _UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
 
 
@@ -23,6 +27,13 @@ def window(size: int | None) -> str:
 
 def streams(count: int) -> str:
     return units.plural(count, "stream")
+
+
+def cores(p: Experiment) -> str:
+    """How many cores the tools have, or which ones: '2 cores', 'cores 2,3'; '' where they have all."""
+    if p.on_cores:
+        return f"core{'' if len(p.on_cores) == 1 else 's'} {units.core_list(p.on_cores)}"
+    return units.plural(p.cores, "core") if p.cores else ""
 
 
 def arm(p: Experiment, direction: bool = True) -> str:
@@ -80,8 +91,7 @@ def _more(p: Experiment) -> list[str]:
         found.append("zero copy")
     if p.incompressible:
         found.append("incompressible payload")
-    if p.cores:
-        found.append(f"on {units.plural(p.cores, 'core')}")
+    found += [f"on {cores(p)}"] if cores(p) else []
     found += [PLACES[p.affinity]] if p.affinity in PLACES else []
     if p.client_port:
         found.append(f"from port {p.client_port} on")
@@ -102,11 +112,13 @@ def difference(p: Experiment, before: Experiment) -> str:
     found += [f"{setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
     if p.affinity is not before.affinity:
         found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
+    if p.on_cores != before.on_cores:
+        found.append(f"{cores(p) or 'all cores'} instead of {cores(before) or 'all cores'}")
     for words, now, then in (
         (streams(p.streams), p.streams, before.streams),
         (f"{window(p.window)} window", p.window, before.window),
         (f"writes of {window(p.write_size)}", p.write_size, before.write_size),
-        (units.plural(p.cores, "core") if p.cores else "all cores", p.cores, before.cores),
+        *([(cores(p) or "all cores", p.cores, before.cores)] if p.on_cores == before.on_cores else []),
         (units.plural(p.sessions, "session"), p.sessions, before.sessions),
         (p.tool, p.tool, before.tool),
     ):
@@ -123,7 +135,7 @@ def beside(p: Experiment, before: Experiment) -> str:
     shared = [streams(p.streams)] if p.streams == before.streams else []
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
-    shared += [units.plural(p.cores, "core")] if p.cores and p.cores == before.cores else []
+    shared += [cores(p)] if cores(p) and cores(p) == cores(before) else []
     return ", ".join(shared + [setting(one) for one in p.settings if one in before.settings])
 
 

@@ -17,6 +17,7 @@ CALLED = {  # words for fields of an experiment whose own names would not be und
     "paths": "choice of paths",
     "incompressible": "payload",
     "cores": "number of cores",
+    "on_cores": "choice of cores",
     "request": "size of requests",
     "response": "size of responses",
     "sessions": "number of sessions",

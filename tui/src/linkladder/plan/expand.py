@@ -12,6 +12,7 @@ from typing import Any
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
+from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a lost large packet and the idle round trip are looked at before any load
@@ -56,14 +57,14 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     values.setdefault("warmup", 5.0 if long_way else 3.0)
     values["contends"] = values.pop("contend", False)
     compared, control = values.pop("baseline", False), values.pop("control", False)
-    instead: dict[str, Any] = {"settings": ()} if compared is True else compared or {}
+    instead = of_experiment({"settings": ()} if compared is True else compared or {})
     made: list[Experiment] = []
     for stream, window, session, rate, core, place, change, way, company, block in product(
         streams, windows, sessions, rates, confined, places, lent, ways, companies, blocks
     ):
         load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
         load |= {"client_port": block, "affinity": place}
-        one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
+        one = Experiment(id="", settings=change, direction=way, company=company, **of_experiment(load), **values)
         made += _arms(one, instead, control) if instead else [_divided(replace(one, id=name_of(one)))]
     return [*named_apart((), made)]
 

@@ -105,8 +105,22 @@ def interface(value: Any) -> str:
     return value
 
 
-def cores(value: Any) -> int | str:
-    return "auto" if value == "auto" else int(whole(1, 1024)(value))
+def cores(value: Any) -> int | str | tuple[int, ...]:
+    """How many: a number or "auto". Or which ones, by number, in one text: "2,3"."""
+    return "auto" if value == "auto" else some_cores(value)
+
+
+def some_cores(value: Any) -> int | tuple[int, ...]:
+    return units.parse_cores(value) if isinstance(value, str) else int(whole(1, units.MOST_CORES)(value))
+
+
+def of_experiment(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an experiment for keys of INSTEAD: `cores` may say how many or which ones."""
+    if "cores" not in values:
+        return values
+    asked = values["cores"]
+    named = isinstance(asked, tuple)
+    return values | {"cores": None if named else asked, "on_cores": asked if named else ()}
 
 
 def many(check: Check) -> Check:
@@ -257,7 +271,7 @@ INSTEAD: dict[str, Check] = {
     "window": window,
     "write_size": size,
     "sessions": whole(1, 128),
-    "cores": whole(1, 1024),
+    "cores": some_cores,
     "affinity": choice(Affinity),
     "settings": lambda value: settings(value) if value else (),
 }

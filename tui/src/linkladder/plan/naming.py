@@ -29,6 +29,8 @@ def name_of(exp: Experiment) -> str:
         parts.append("zerocopy")
     if exp.cores:
         parts.append(f"{exp.cores}c")
+    if exp.on_cores:
+        parts.append("cores" + units.core_list(exp.on_cores).replace(",", "+"))
     if exp.affinity is not Affinity.FREE:
         parts.append(exp.affinity.value)
     if exp.client_port:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from linkladder.model import Experiment, Generator, Rung, Stair
+from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
 _NOT_OF_THE_LOAD = {"discard_first", "id", "baseline", "begins", "step", "settings"}
@@ -23,7 +24,9 @@ def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tupl
     settings = (setting for step in steps for lent in step.get("settings", ()) for setting in lent)
     first = replace(first, discard_first=any(setting.restarts for setting in settings))
     options = tuple(
-        tuple(replace(first, **dict(zip(step, values, strict=True))) for values in product(*step.values()))
+        tuple(
+            replace(first, **of_experiment(dict(zip(step, values, strict=True)))) for values in product(*step.values())
+        )
         for step in steps
     )
     stair = Stair(replace(first, step=1), options[1:])

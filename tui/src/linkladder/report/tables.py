@@ -7,6 +7,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from linkladder import units
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
 from linkladder.printable import clean
@@ -59,6 +60,7 @@ TRIAL_COLUMNS = (
     "affinity",
     "zero_copy",
     "discarded_bps",
+    "on_cores",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -104,7 +106,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     t.transactions.rate if t.transactions else None, t.path_mtu.mtu if t.path_mtu else None,
                     said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
                     e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
-                    e.step or None, e.affinity, e.zero_copy, _discarded(t),
+                    e.step or None, e.affinity, e.zero_copy, _discarded(t), units.core_list(e.on_cores) or None,
                 ]
             )  # fmt: skip
     return "".join(_csv(TRIAL_COLUMNS, rows))

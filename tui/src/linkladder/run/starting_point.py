@@ -10,7 +10,18 @@ from linkladder.model import Experiment, Generator, Plan, Rung
 from linkladder.store import Store, earlier
 
 # What a staircase and an earlier setting must have in common; the others of a load are where it may begin.
-_ALIKE = ("protocol", "direction", "dscp", "settings", "cores", "affinity", "client_port", "incompressible", "company")
+_ALIKE = (
+    "protocol",
+    "direction",
+    "dscp",
+    "settings",
+    "cores",
+    "on_cores",
+    "affinity",
+    "client_port",
+    "incompressible",
+    "company",
+)
 
 
 def begun_at_best(plan: Plan, store: Store) -> tuple[Plan, tuple[str, ...]]:

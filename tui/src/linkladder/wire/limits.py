@@ -47,6 +47,9 @@ def check_experiment(exp: Experiment) -> None:
     check_range(exp.step, "step", 0, 100)
     if exp.cores is not None:
         check_range(exp.cores, "cores", 1, 1024)
+    check_range(len(exp.on_cores), "on_cores", 0, 1024)
+    for core in exp.on_cores:
+        check_range(core, "on_cores", 0, 1023)
     if exp.client_port is not None:
         check_range(exp.client_port, "client_port", 10_000, 65_000)
     if exp.write_size is not None:
