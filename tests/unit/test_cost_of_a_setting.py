@@ -44,8 +44,10 @@ OF_ADAPTERS = [k for k in SettingKind if not Setting(k, "").of_machine and not S
 
 @pytest.mark.parametrize("kind", OF_ADAPTERS)
 def test_each_of_an_adapter_s_says_where_it_is_and_what_is_there(kind: SettingKind) -> None:
-    setting = Setting(kind, "9000" if kind is SettingKind.MTU else "on")
-    where = ("mtu", "ix0") if setting.mtu else ("flag", f"ix0:{kind}")
+    numbers = {SettingKind.MTU: ("9000", "1500"), SettingKind.MODERATION: ("50", "3")}
+    wanted, there = numbers.get(kind, ("on", "off"))
+    setting = Setting(kind, wanted)
+    where = (str(kind), "ix0") if kind in numbers else ("flag", f"ix0:{kind}")
     assert on_adapter(setting, "ix0") == Change(*where, setting.value)
-    assert setting.on(Nic("ix0", mtu=1500, offloads={kind: False})) == ("1500" if setting.mtu else "off")
+    assert setting.on(Nic("ix0", mtu=1500, rx_usecs=3, offloads={kind: False})) == there
     assert setting.on(Nic("ix0", mtu=1500)) == ("1500" if setting.mtu else None)

@@ -153,7 +153,8 @@ def arp_direct(remote: str) -> bool | None:
 def setting(kind: str, target: str) -> str | None:
     """A setting's present value; None if there is none.
 
-    Kind and target: 'mtu' of vmx0; 'flag' of vmx0:tso (on or off); 'sysctl' of a name; 'kenv' of a loader's variable;
+    Kind and target: 'mtu' of vmx0; 'moderation' of ixl0 (microseconds);
+    'flag' of vmx0:tso (on or off); 'sysctl' of a name; 'kenv' of a loader's variable;
     'module' of a congestion control or TCP stack (on if the kernel has it, off if it could be loaded);
     'member' of vmx2 (up or down, whatever its link is); 'lagg' of vmx1,vmx2 (the protocol if exactly these form a
     bundle, else each card with its MAC, MTU, offloads and addresses).

@@ -182,6 +182,9 @@ class FreeBSD:
             return "up" if "UP" in found.flags else "down"
         if kind == "mtu":
             return str(found.mtu)
+        if kind == "moderation":
+            usecs = text.rx_usecs(name, _driver(name))
+            return None if usecs is None else str(usecs)
         state = found.offloads.get(flag)
         return None if state is None else ("on" if state else "off")
 
@@ -247,6 +250,7 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         half_duplex="half-duplex" in found.media,
         addresses=found.addresses,
         offloads=found.offloads,
+        rx_usecs=text.rx_usecs(found.name, values),
         rx_queues=text.queues(values, "rxq"),
         tx_queues=text.queues(values, "txq"),
         queue_cores=ours(text.queue_cores(values)),

@@ -9,6 +9,7 @@ from typing import Any
 
 from linkladder.host.addresses import parse
 from linkladder.model import NicCounters, SocketStat, TcpCounters
+from linkladder.model.settings import moderation
 
 OFFLOADS = {"TSO4": "tso", "TSO6": "tso6", "LRO": "lro", "RXCSUM": "rxcsum", "TXCSUM": "txcsum"}
 OFFLOADS |= {"RXCSUM_IPV6": "rxcsum6", "TXCSUM_IPV6": "txcsum6"}
@@ -79,6 +80,18 @@ def threads(topology: str) -> tuple[tuple[int, ...], ...]:
     groups = [(tuple(map(int, filter(None, cpus.split(",")))), flags) for cpus, flags in _GROUP.findall(topology)]
     siblings = {core: cpus for cpus, flags in groups if _THREADED.search(flags) for core in cpus}
     return tuple(sorted({siblings.get(core, (core,)) for cpus, _ in groups for core in cpus}))
+
+
+def rx_usecs(interface: str, values: dict[str, str]) -> int | None:
+    """How many microseconds the card waits after a packet before it interrupts; None if its driver does not tell, or if
+    the card adapts it by itself.
+    """
+    if not (found := moderation(interface)):
+        return None
+    prefix, of_driver = found
+    told = values.get(prefix + of_driver.sysctl, "")
+    by_itself = values.get(prefix + of_driver.adapts) in of_driver.itself
+    return int(told) * of_driver.microseconds if told.isdecimal() and not by_itself else None
 
 
 def _speed(media: str) -> float | None:

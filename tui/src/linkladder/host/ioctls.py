@@ -12,7 +12,7 @@ SIOCGIFMTU = 0x8921
 SIOCGIFHWADDR = 0x8927
 SIOCETHTOOL = 0x8946
 IFF_UP, IFF_LOOPBACK, IFF_RUNNING = 0x1, 0x8, 0x40
-GSET, GDRVINFO, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0x1B, 0x1D, 0x25, 0x37, 0x3C
+GSET, GDRVINFO, GCOALESCE, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0xE, 0x1B, 0x1D, 0x25, 0x37, 0x3C
 STATS_SET, FEATURES_SET = 1, 4
 GFEATURES = 0x3A
 FLAG_LRO = 1 << 15
@@ -112,6 +112,11 @@ class Interfaces:
             return None
         value = struct.unpack_from("I", reply, 4)[0]
         return bool(value & FLAG_LRO) if flag == "lro" else bool(value)
+
+    def rx_usecs(self, name: str) -> int | None:
+        """How many microseconds the card waits after a packet before it interrupts; None if it adapts that itself."""
+        reply = self._ask(name, struct.pack("I88x", GCOALESCE))
+        return None if not reply or struct.unpack_from("I", reply, 40)[0] else int(struct.unpack_from("I", reply, 4)[0])
 
     def statistics(self, name: str) -> dict[str, int]:
         """The driver's own counters, as `ethtool -S` shows them."""

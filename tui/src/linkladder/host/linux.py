@@ -153,6 +153,9 @@ class Linux:
             if kind == "mtu":
                 mtu = interfaces.mtu(name)
                 return None if mtu is None else str(mtu)
+            if kind == "moderation":
+                usecs = interfaces.rx_usecs(name)
+                return None if usecs is None else str(usecs)
             state = interfaces.flag(name, flag) if flag in FLAGS else None
             return None if state is None else ("on" if state else "off")
 
@@ -184,6 +187,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         half_duplex=interfaces.half_duplex(name),
         addresses=owned,
         offloads={flag: state for flag, state in states.items() if state is not None},
+        rx_usecs=interfaces.rx_usecs(name),
         rx_queues=rx,
         tx_queues=tx,
         queue_cores=ours(queue_cores(name)),

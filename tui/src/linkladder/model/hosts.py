@@ -60,6 +60,7 @@ class Nic:
     speed_bps: float | None = None
     addresses: tuple[str, ...] = ()  # without prefix length, no zone
     offloads: dict[str, bool] = field(default_factory=dict)  # tso, lro, gso, gro, rxcsum, txcsum ...
+    rx_usecs: int | None = None  # that it waits after a packet before it interrupts; None: not told, or by itself
     rx_queues: int | None = None
     tx_queues: int | None = None
     queue_cores: tuple[int, ...] = ()  # of ours those that serve its receive queues; none where nobody tells

@@ -19,6 +19,7 @@ BUNDLES = ("roundrobin", "loadbalance", "failover", "lacp")
 FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
 MOST_MEMBERS = 8  # of one that somebody else has made
 LONGEST_TRIAL = 7 * 86400
+LONGEST_MODERATION = 1000  # microseconds that a card may wait after a packet
 
 
 class SettingKind(StrEnum):
@@ -31,6 +32,7 @@ class SettingKind(StrEnum):
     GRO = "gro"
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
+    MODERATION = "moderation"  # of a card's interrupts: how many microseconds it waits after a packet has come
     LAGG = "lagg"  # of the adapters of all paths of the rung together
     MEMBER = "member"  # one card of a bundle, down for a part of the trial
     CONGESTION = "congestion"  # this and what follows is the whole machine's, for new TCP connections
@@ -117,8 +119,40 @@ KERNEL = {
         "largest receive buffer on request", {LINUX: "net.core.rmem_max"}, SMALLEST_CEILING, LARGEST_BUFFER
     ),
 }
+
+
+@dataclass(frozen=True)
+class OfDriver:
+    """FreeBSD's sysctl for the moderation of a card's interrupts, below dev.DRIVER.UNIT."""
+
+    sysctl: str
+    microseconds: int = 1  # to one of its units
+    adapts: str = ""  # the sysctl by which the card finds its own time, which then is no fixed one,
+    itself: tuple[str, ...] = ()  # and its values that mean so
+
+
+MODERATION = {  # by driver; vmx has none, and ix, em, igb and igc no time for the whole card
+    "mce": OfDriver("conf.rx_coalesce_usecs", 1, "conf.rx_coalesce_mode", ("2", "3")),
+    "bnxt": OfDriver("intr_coal_rx_usecs"),
+    "ixl": OfDriver("rx_itr", 2, "dynamic_rx_itr", ("1",)),
+}
+
+
+def moderation(interface: str) -> tuple[str, OfDriver] | None:
+    """The prefix of its sysctls ('dev.ixl.0.') and the one that moderates; None where FreeBSD's driver has none."""
+    driver = interface.rstrip("0123456789")
+    unit = interface.removeprefix(driver)
+    return (f"dev.{driver}.{unit}.", MODERATION[driver]) if unit and driver in MODERATION else None
+
+
 RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
+
+
+RANGES = {  # of an adapter's settings that are numbers; the others are switches
+    SettingKind.MTU: (SMALLEST_MTU, LARGEST_MTU),
+    SettingKind.MODERATION: (0, LONGEST_MODERATION),
+}
 
 
 def kernel_names(system: str) -> tuple[str, ...]:
@@ -131,7 +165,7 @@ class Setting:
     """One change to the path's adapter at one or both ends."""
 
     kind: SettingKind
-    value: str  # a size in bytes, a name for the congestion control, which member from 1 on, else "on" or "off"
+    value: str  # bytes, microseconds, a name for the congestion control, which member from 1 on, else "on" or "off"
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
     since: float = 0.0  # of a member: seconds after the warm-up from which it is down,
     until: float = 0.0  # and at which it comes up again
@@ -184,6 +218,8 @@ class Setting:
     @property
     def lacked(self) -> str:
         """What a machine has not that cannot have it: 'tso', 'congestion bbr'."""
+        if self.kind is SettingKind.MODERATION:
+            return "fixed moderation of its interrupts"
         of_kernel = KERNEL.get(self.kind)
         return f"{self.kind} {self.value}" if of_kernel and of_kernel.names else str(self.kind)
 
@@ -213,6 +249,8 @@ class Setting:
         """What the adapter has; None where it has no such thing."""
         if self.kind is SettingKind.MTU:
             return str(nic.mtu)
+        if self.kind is SettingKind.MODERATION:
+            return None if nic.rx_usecs is None else str(nic.rx_usecs)
         switch = nic.offloads.get(self.kind)
         return None if switch is None else "on" if switch else "off"
 
@@ -234,8 +272,8 @@ class Setting:
         of_kernel = KERNEL.get(self.kind)
         if of_kernel and of_kernel.names:
             return "" if NAME.fullmatch(self.value) else f"expected a name such as {of_kernel.names}"
-        low, high = (of_kernel.low, of_kernel.high) if of_kernel else (SMALLEST_MTU, LARGEST_MTU)
-        if not high or not (of_kernel or self.kind is SettingKind.MTU):
+        low, high = (of_kernel.low, of_kernel.high) if of_kernel else RANGES.get(self.kind, (0, 0))
+        if not high:
             return "" if self.value in SWITCH else "expected on or off"
         fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 11
         return "" if fits and low <= int(self.value) <= high else f"expected a whole number from {low} to {high}"

@@ -150,6 +150,9 @@ def setting(one: Setting) -> str:
     if one.of_member:
         at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
         return f"member {one.value} of the bundle down{at} from {one.since:g} s to {one.until:g} s"
+    if one.kind is SettingKind.MODERATION:
+        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
+        return f"interrupts {one.value} microseconds after a packet{at}"
     name = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
     return f"{name} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 

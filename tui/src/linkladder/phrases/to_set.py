@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linkladder.model import KERNEL, Direction, End, Experiment, Path, Setting, SettingKind
-from linkladder.model.settings import FREEBSD, LINUX
+from linkladder.model.settings import FREEBSD, LINUX, moderation
 from linkladder.phrases.arms import setting, streams, window
 from linkladder.phrases.ways import way
 
@@ -89,6 +89,14 @@ def _of_setting(one: Setting, card: str) -> Iterator[Line]:
         yield FREEBSD, f"ifconfig lagg0 create laggproto {one.value} laggport {card} laggport OTHER up"
     elif one.of_machine:
         yield from _of_kernel(one)
+    elif one.kind is SettingKind.MODERATION:
+        if found := moderation(card):
+            name = found[0] + found[1].sysctl
+            value = int(one.value) // found[1].microseconds
+            yield FREEBSD, f"sysctl {name}={value}"
+            yield f"{FREEBSD} at boot", f"echo '{name}={value}' >>/etc/sysctl.conf"
+        else:
+            yield LINUX, f"ethtool -C {card} rx-usecs {one.value}"
     elif one.kind in ETHTOOL:
         if one.kind in IFCONFIG:
             yield from _on_adapter(card, f"{'' if one.value == 'on' else '-'}{one.kind}")

@@ -51,7 +51,10 @@ def setting(name: str) -> str:
 
 def measuring_adapter(text: str) -> str:
     """Any interface except the operator's, as a change that their network does not support would lock them out."""
-    name = interface(text)
+    return not_management(interface(text))
+
+
+def not_management(name: str) -> str:
     if name == setting("linkladder_management"):
         raise Refused("interface", f"{name} is the management adapter, which stays as it is")
     return name

@@ -56,9 +56,20 @@ def _mtu(system: str, args: list[str]) -> list[Step]:
     return [["/usr/sbin/ip", "link", "set", "dev", name, "mtu", size]]
 
 
+def _moderation(system: str, args: list[str]) -> list[Step]:
+    """How many microseconds a card waits after a packet before it interrupts; on FreeBSD that is a driver's sysctl."""
+    exactly(args, "interface", "microseconds")
+    name, usecs = appliance.measuring_adapter(args[0]), number(args[1], "microseconds", 0, 65535)
+    if system == "FreeBSD":
+        raise Refused("verb", "the drivers of FreeBSD have sysctls for it")
+    return [["/usr/sbin/ethtool", "-C", name, "rx-usecs", usecs]]
+
+
 def _sysctl(system: str, args: list[str]) -> list[Step]:
     exactly(args, "name", "value")
     name, value = args[0], sysctls.check(system, args[0], args[1])
+    if name.startswith("dev."):
+        appliance.not_management("".join(name.split(".")[1:3]))
     if system == "FreeBSD":
         return [["/sbin/sysctl", f"{name}={value}"]]
     return [lambda: _write("/proc/sys/" + name.replace(".", "/"), value)]
@@ -113,6 +124,7 @@ def _operator(build_steps: Callable[[list[str]], list[Step]]) -> tuple[str, Buil
 VERBS: dict[str, tuple[str, Builder]] = {
     "iface-flags": (MEASURE, _iface_flags),
     "mtu": (MEASURE, _mtu),
+    "moderation": (MEASURE, _moderation),
     "lagg": (MEASURE, _lagg),
     "member": (MEASURE, _member),
     "sysctl": (MEASURE, _sysctl),

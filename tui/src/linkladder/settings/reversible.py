@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from linkladder import host, privilege
 from linkladder.errors import EnvironmentFault
-from linkladder.model import BUNDLES, Setting
+from linkladder.model import BUNDLES, Setting, SettingKind
+from linkladder.model.settings import FREEBSD, moderation
 from linkladder.settings.journal import ACCEPT, Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
-OF_ADAPTERS = ("mtu", "flag", "member", "lagg")
+OF_ADAPTERS = ("mtu", "moderation", "flag", "member", "lagg")
 UP, DOWN = "up", "down"
 PASSES = 3  # rounds of restoring, as an offload may need another one to be restored first
 
@@ -22,7 +23,7 @@ PASSES = 3  # rounds of restoring, as an offload may need another one to be rest
 class Change:
     """One setting and its wanted value; made by mtu(), flag(), bundle(), member_down() or sysctl()."""
 
-    kind: str  # "mtu" | "flag" | "lagg" | "member" | "sysctl" | "module", as in host.setting()
+    kind: str  # "mtu" | "moderation" | "flag" | "lagg" | "member" | "sysctl" | "module", as in host.setting()
     target: str
     value: str
 
@@ -41,6 +42,8 @@ def flag(interface: str, name: str, on: bool) -> Change:
 
 def on_adapter(setting: Setting, interface: str) -> Change:
     """The change that an experiment's setting means for one adapter of a path."""
+    if setting.kind is SettingKind.MODERATION:
+        return Change("moderation", interface, setting.value)
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
@@ -166,4 +169,7 @@ def request(kind: str, target: str, value: str) -> tuple[str, ...]:
         return ("iface-flags", interface, name if value == "on" else f"-{name}")
     if kind == "lagg":
         return ("lagg", "join", value, *target.split(",")) if value in BUNDLES else ("lagg", "part")
+    if kind == "moderation" and (found := moderation(target)) and host.system() == FREEBSD:
+        prefix, of_driver = found
+        return ("sysctl", prefix + of_driver.sysctl, str(int(value) // of_driver.microseconds))
     return (kind, target, value)
