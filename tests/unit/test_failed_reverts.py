@@ -53,7 +53,7 @@ def test_the_first_start_after_a_power_cut_closes_the_record_of_a_loan(kernel: K
     held._journal.unlock()  # as if the process were gone
     kernel.boot = "second"
     kernel.path.write_text(json.dumps(BEFORE))
-    assert overview.left_behind()
+    assert (left := overview.on_loan()) and left.left_behind
     assert cli.main(["agent", "--settle"]) == 0
     seen = overview.on_loan()
     assert seen and not seen.left_behind and "this machine was restarted, and it ended a loan" in seen.after_restart

@@ -115,7 +115,7 @@ async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_s
 async def test_an_end_lost_in_the_last_trial_of_a_rung_does_not_end_the_run(own_state: Path, agents: Agents) -> None:
     both = (RungName.SAME_HOST, RungName.DC_LINK)
     document, seen = await measured(own_state, agents, replace(ECHO, count=40), kill="gamma", rungs=both)
-    assert document.run.state == "complete", document.run.reason
+    assert document.run.state == "complete"
     for rung in document.rungs:
         (trial,) = rung.experiments[0].trials
         assert [leg.outcome.ok for leg in trial.legs] == [True, False, True]
