@@ -14,6 +14,7 @@ import pytest
 
 from linkladder import cli, damage
 from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
+from linkladder.report import signing
 from linkladder.trust import channel, files, keys, peers, sshd
 from linkladder.trust.peers import Peer
 from pairing_ends import a_key
@@ -104,6 +105,10 @@ def test_keys_are_made_once_and_sign(own_state: Path) -> None:
     assert keys.signed(b"words", signature, keys.public(key))
     assert not keys.signed(b"others", signature, keys.public(key))
     assert not keys.signed(b"words", signature, a_key())
+    assert not keys.signed(b"words", signature, keys.public(key), "linkladder-report"), "what pairs signs no report"
+    assert signing.fingerprint(key) == keys.fingerprint(keys.public(key)) != ""
+    checked = signing.check("words", signature, {keys.public(key): "beta"})
+    assert not checked.fits and signing.check("words", signing.sign("words", key), {keys.public(key): "beta"}).valid
 
 
 def test_a_key_half_made_is_made_anew(own_state: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,18 +36,16 @@ def own_key() -> Path:
 
 
 def fingerprint(key: Path) -> str:
-    done = _run(["-l", "-f", f"{key}.pub"])
-    return done.stdout.split()[1] if done.returncode == 0 else ""
+    return keys.fingerprint(keys.public(key))
 
 
 def sign(text: str, key: Path) -> str:
     """A signature of the text, in ssh-keygen's armoured form."""
-    done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], text)
-    if done.returncode:
-        raise EnvironmentFault(
-            "the report cannot be signed", done.stderr.strip(), "use --unsigned, or linkladder doctor"
-        )
-    return done.stdout
+    try:
+        return keys.sign(text.encode(), key, NAMESPACE)
+    except EnvironmentFault as error:
+        hint = "use --unsigned, or linkladder doctor"
+        raise EnvironmentFault("the report cannot be signed", error.cause, hint) from None
 
 
 def known_signers(extra: Path | None = None) -> dict[str, str]:
@@ -76,25 +73,12 @@ def check(text: str, signature: str, known: dict[str, str]) -> Signature:
     with tempfile.TemporaryDirectory(prefix="linkladder-") as folder:
         sig = Path(folder) / "sig"
         sig.write_text(signature, encoding="utf-8")
-        seen = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(sig)], text)
-        mark = re.search(r"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
-        print_ = mark[0] if mark else ""
-        if seen.returncode:
-            return Signature(False, print_, reason="the signature does not fit the page")
-        allowed = Path(folder) / "allowed"
-        for key, name in known.items():
-            # Each key is tried alone under a fixed name, so that no stranger's name gets into ssh-keygen's file.
-            allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
-            argv = ["-Y", "verify", "-f", str(allowed), "-I", "signer", "-n", NAMESPACE, "-s", str(sig)]
-            if _run(argv, text).returncode == 0:
-                return Signature(True, print_, name)
+        seen = keys.ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(sig)], text.encode())
+    mark = re.search(rb"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
+    print_ = mark[0].decode() if mark else ""
+    if seen.returncode:
+        return Signature(False, print_, reason="the signature does not fit the page")
+    for key, name in known.items():
+        if keys.signed(text.encode(), signature, key, NAMESPACE):
+            return Signature(True, print_, name)
     return Signature(True, print_, reason="the key is not known here")
-
-
-def _run(argv: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            ["ssh-keygen", *argv], input=text, capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentFault("ssh-keygen does not run", str(error), "install OpenSSH") from None

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from linkladder import state
-from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.errors import EnvironmentFault
 from linkladder.trust import files
 
 KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]{68}")
@@ -55,15 +55,15 @@ def fingerprint(key: str) -> str:
     return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
-def sign(data: bytes, key: Path) -> str:
-    """An OpenSSH signature of the data, made with the private key."""
-    done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], data)
+def sign(data: bytes, key: Path, namespace: str = NAMESPACE) -> str:
+    """An OpenSSH signature of the data, made with the private key; it is valid in that namespace alone."""
+    done = ssh_keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace], data)
     if done.returncode:
         raise EnvironmentFault("the appliance's key cannot sign", done.stderr.decode(errors="replace").strip())
     return done.stdout.decode()
 
 
-def signed(data: bytes, signature: str, key: str) -> bool:
+def signed(data: bytes, signature: str, key: str, namespace: str = NAMESPACE) -> bool:
     """Whether the owner of the public key signed the data."""
     if not well_formed(key):
         return False
@@ -72,8 +72,8 @@ def signed(data: bytes, signature: str, key: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="linkladder-") as where:
         allowed, given = Path(where) / "allowed", Path(where) / "signature"
         allowed.write_text(f"end {key}\n")
-        given.write_text(signature)
-        done = _run(["-Y", "verify", "-f", str(allowed), "-I", "end", "-n", NAMESPACE, "-s", str(given)], data)
+        given.write_text(signature, encoding="utf-8")
+        done = ssh_keygen(["-Y", "verify", "-f", str(allowed), "-I", "end", "-n", namespace, "-s", str(given)], data)
     return done.returncode == 0
 
 
@@ -92,7 +92,7 @@ def _make(path: Path) -> None:
         draft = path.with_name(f".{path.name}.new")
         for stale in (draft, Path(f"{draft}.pub")):
             stale.unlink(missing_ok=True)
-        done = _run(["-q", "-t", "ed25519", "-N", "", "-C", "linkladder", "-f", str(draft)])
+        done = ssh_keygen(["-q", "-t", "ed25519", "-N", "", "-C", "linkladder", "-f", str(draft)])
         if done.returncode:
             why = done.stderr.decode(errors="replace").strip()
             raise EnvironmentFault("the appliance's key cannot be made", why, "linkladder doctor")
@@ -102,11 +102,12 @@ def _make(path: Path) -> None:
             files.write(final, text)
 
 
-def _run(words: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def ssh_keygen(words: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run ssh-keygen to its end with the data as its input."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent"}  # no ssh agent, no user files
     try:
         return subprocess.run(
             ["ssh-keygen", *words], input=data, capture_output=True, check=False, timeout=20, env=environment
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise LinkladderError("ssh-keygen cannot be run", str(error), "install OpenSSH") from error
+        raise EnvironmentFault("ssh-keygen cannot be run", str(error), "install OpenSSH") from error
