@@ -89,9 +89,9 @@ def rx_usecs(interface: str, values: dict[str, str]) -> int | None:
     if not (found := moderation(interface)):
         return None
     prefix, of_driver = found
-    told = values.get(prefix + of_driver.sysctl, "")
+    value = values.get(prefix + of_driver.sysctl, "")
     by_itself = values.get(prefix + of_driver.adapts) in of_driver.itself
-    return int(told) * of_driver.microseconds if told.isdecimal() and not by_itself else None
+    return int(value) * of_driver.microseconds if value.isdecimal() and not by_itself else None
 
 
 def _speed(media: str) -> float | None:
