@@ -12,7 +12,7 @@ from linkladder import wire
 from linkladder.engine import leases
 from linkladder.engine.route import Route, Side
 from linkladder.model import End, Setting, SettingKind
-from linkladder.peer import Refused
+from linkladder.peer import PeerLost, Refused
 
 
 class Slow:
@@ -67,10 +67,65 @@ async def test_what_comes_no_further_is_renewed_no_more_though_time_goes_on(monk
             await asyncio.sleep(0.05)
             loan.progressed()
         loan.check()
-        while loan._renewing and not loan._renewing.done():
+        while not all(task.done() for task in loan._renewing):
             await asyncio.sleep(0.01)
         heard = len(slow.heard)
         await asyncio.sleep(0.1)
         assert len(slow.heard) == heard
         with pytest.raises(Refused, match=r"came no step further for 0\.2 s, so its settings were put back"):
             loan.check()
+
+
+class Three:
+    """Three ends that lend at once; what is asked of one that is lost fails, or is never answered."""
+
+    def __init__(self, lost: str = "") -> None:
+        self.lost, self.silent, self.asked = lost, "", list[tuple[str, object]]()
+
+    def side(self, number: int, name: str) -> Side:
+        async def ask(request: object) -> object:
+            if name == self.lost:
+                raise PeerLost(f"{name} is gone")
+            if name == self.silent and isinstance(request, wire.RenewLease):
+                await asyncio.Event().wait()
+            self.asked.append((name, request))
+            return wire.LeaseReply(())
+
+        return Side(number, cast(Any, SimpleNamespace(ask=ask)), name, f"127.0.0.{number + 1}", "lo")
+
+    def mesh(self) -> list[Route]:
+        near, beta, gamma = (self.side(n, name) for n, name in enumerate(("near", "beta", "gamma")))
+        return [Route(cast(Any, None), *pair) for pair in ((near, beta), (near, gamma), (beta, gamma))]
+
+    def of(self, kind: type[object]) -> list[tuple[str, Any]]:
+        return [(name, request) for name, request in self.asked if isinstance(request, kind)]
+
+
+async def test_an_end_that_is_both_sides_of_a_mesh_lends_once() -> None:
+    three = Three()
+    async with leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]):
+        taken = three.of(wire.TakeLease)
+    assert sorted((name, request.addresses) for name, request in taken) == [
+        ("beta", ("127.0.0.2",)),
+        ("gamma", ("127.0.0.3",)),
+        ("near", ("127.0.0.1",)),
+    ]
+    assert len(three.of(wire.ReturnLease)) == 3
+
+
+@pytest.mark.parametrize("away", ["before", "lost", "silent"])
+async def test_what_the_others_lent_is_renewed_though_one_end_is_lost(
+    away: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RENEWAL", 0.01)
+    three = Three("gamma" if away == "before" else "")
+    async with (
+        asyncio.timeout(30),
+        leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan,
+    ):
+        three.lost, three.silent = ("", "gamma") if away == "silent" else ("gamma", "")
+        renewed = len(three.of(wire.RenewLease))
+        while len(three.of(wire.RenewLease)) < renewed + 6:
+            await asyncio.sleep(0.01)
+        loan.check()
+    assert {name for name, _ in three.of(wire.ReturnLease)} >= {"near", "beta"}

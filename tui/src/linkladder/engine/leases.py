@@ -20,6 +20,7 @@ SECONDS = 15.0  # seconds without a word from the near end after which an end pu
 RENEWAL = 4.0
 STEP = 60.0  # seconds within which the trial must come a step further, or its leases are renewed no more
 ANSWER = 120.0  # seconds that a slow end may take to lend
+Settings = tuple[Setting, ...]
 ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end is changed, this one can still say so
 
 
@@ -30,26 +31,25 @@ class Loan:
 
     def __init__(self, settings: tuple[Setting, ...], routes: Sequence[Route], channels: Iterable[str]) -> None:
         """`channels`: the addresses that the near end's channels to its peers lead to."""
-        self._asked = [
+        self._asked = _once_an_end(
             (sides, wanted)
             for at in ORDER
             if (wanted := tuple(setting for setting in settings if at in setting.ends))
             for sides in _by_end([route.at(at) for route in routes])
-        ]
+        )
         self._channels = tuple(channels)
         self._taken: list[Side] = []
         self._held: list[Side] = []  # those of them that have confirmed it
-        self._renewing: asyncio.Task[None] | None = None
+        self._renewing: list[asyncio.Task[None]] = []
         self._ended = ""
         self._until = 0.0  # the moment until which the leases are renewed, unless the trial comes further
         self.commands: tuple[Command, ...] = ()
 
     async def __aenter__(self) -> Self:
-        if self._asked:  # renew from the start: taking a slow end's lease may last longer than the other leases do
-            self._renewing = asyncio.create_task(self._renew())
         try:
             for sides, settings in self._asked:
-                await self._take(sides, settings)
+                with contextlib.suppress(PeerLost):  # its own legs meet it too, and the others' ends lend
+                    await self._take(sides, settings)
         except BaseException:
             await self._give_back()
             raise
@@ -99,28 +99,29 @@ class Loan:
         self._taken.append(side)  # note the lease first, so that an interruption here still gives it back
         reply = await side.point.ask(wire.TakeLease(settings, addresses, SECONDS, control))
         self._held.append(side)
+        self._renewing.append(asyncio.create_task(self._renew(side)))  # at once: the next end may be slow to lend
         self.progressed()
         self.commands += tuple(Command(side.name, "setting", tuple(change.split()), 0) for change in reply.changes)
 
-    async def _renew(self) -> None:
+    async def _renew(self, side: Side) -> None:
+        """Each end by itself, as one that does not answer must not let the others' leases run out."""
         while True:
             await asyncio.sleep(RENEWAL)
             if time.monotonic() > self._until:
                 self._ended = f"the trial came no step further for {STEP:g} s, so its settings were put back"
                 return
-            for side in tuple(self._held):
-                try:
-                    await side.point.ask(wire.RenewLease())
-                except Refused as error:
-                    self._ended = str(error)
-                    return
-                except (PeerLost, LinkladderError):  # the trial meets it too, and the end puts back by itself
-                    return
+            try:
+                await side.point.ask(wire.RenewLease())
+            except Refused as error:
+                self._ended = str(error)
+                return
+            except (PeerLost, LinkladderError):  # the trial meets it too, and the end puts back by itself
+                return
 
     async def _give_back(self) -> None:
         """Raise EnvironmentFault if an end could not put its settings back: nothing more may be measured on it then."""
-        if self._renewing:
-            self._renewing.cancel()
+        for task in self._renewing:
+            task.cancel()
         await asyncio.shield(asyncio.ensure_future(self._return_all()))
 
     async def _return_all(self) -> None:
@@ -134,6 +135,20 @@ class Loan:
                     problems.append(f"{side.name} end: {error}")
         if problems:
             raise EnvironmentFault("settings were not put back", "; ".join(problems), "put them back there, or reboot")
+
+
+def _once_an_end(asked: Iterable[tuple[list[Side], Settings]]) -> list[tuple[list[Side], Settings]]:
+    """An end that is the near side of one path and the far side of another lends once, for all its paths."""
+    found: list[tuple[list[Side], Settings]] = []
+    for sides, wanted in asked:
+        for n, (others, known) in enumerate(found):
+            alike = known == wanted or {s.address for s in others} == {s.address for s in sides}
+            if others[0].end == sides[0].end and alike:
+                found[n] = [*others, *sides], tuple(dict.fromkeys((*known, *wanted)))
+                break
+        else:
+            found.append((sides, wanted))
+    return found
 
 
 def _by_end(sides: Sequence[Side]) -> list[list[Side]]:
