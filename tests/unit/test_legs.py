@@ -34,6 +34,8 @@ from linkladder.model import (
     Role,
     Rtt,
     RungName,
+    Setting,
+    SettingKind,
     Transactions,
     TrialResult,
 )
@@ -240,6 +242,23 @@ def test_a_plan_names_several_paths_of_a_rung(tmp_path: Path) -> None:
     both = dict.fromkeys(End, ToolVersions({"iperf": "2.1.8", "ping": "present"}))
     lines = planned(rung.experiments[0], rung.paths, [both, both], [5301, 5302])
     assert [line.split()[0] for line in lines] == ["far:", "near:"] * 2 and "10.1.0.2" in lines[3]
+
+
+def test_each_command_of_several_pairs_names_the_end_that_runs_it() -> None:
+    pairs = (RungPath("127.0.0.1", "10.0.0.2", "beta"), RungPath("10.0.0.2", "10.0.0.3", "gamma", "", "x0", "beta"))
+    (rung,) = plans.read_plan(TWO).rungs
+    exp = replace(rung.experiments[0], settings=(Setting(SettingKind.TSO, "off"),))
+    both = dict.fromkeys(End, ToolVersions({"iperf": "2.1.8", "ping": "present"}))
+    lines = planned(exp, pairs, [both, both], [5301, 5302])
+    commands = [line for line in lines if "iperf" in line]
+    assert [line.split()[0] for line in commands] == ["beta:", "near:", "gamma:", "beta:"]
+    changes = [line for line in lines if ": set " in line]
+    assert sorted(line.split()[0] for line in changes) == ["beta:", "gamma:", "near:"], (
+        "an adapter of two paths is set once"
+    )
+    assert all("what it was" in line for line in changes if not line.startswith("near:")), "only they know"
+    (alone,) = {line.split()[0] for line in planned(exp, pairs[1:], [both], [5301]) if "iperf -s" in line}
+    assert alone == "gamma:", "near is who coordinates"
 
 
 @pytest.mark.parametrize(

@@ -28,25 +28,37 @@ def planned(
     key: str = "",
 ) -> tuple[str, ...]:
     """The same for a planned trial, from what is known of its ends; where a trial is impossible, the reason instead."""
-    return tuple(
-        line
-        for (_, load), path, known, port in zip(loads(exp, len(paths)), paths, versions, ports, strict=True)
-        for line in _of_leg(load, path, known, port, key)
-    )
+    lines: list[str] = []
+    several = len({path.peer for path in paths if path.peer}) > 1 or any(path.origin for path in paths)
+    for (_, load), path, known, port in zip(loads(exp, len(paths)), paths, versions, ports, strict=True):
+        lines += _of_leg(load, path, known, port, key, _names(path, several), lines)
+    return tuple(lines)
+
+
+def _names(path: Path, several: bool) -> dict[End, str]:
+    """What a path's two ends are called, as in the commands that a trial keeps."""
+    return {End.NEAR: path.origin or "near", End.FAR: (path.peer if several else "") or "far"}
 
 
 def _of_leg(
-    exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int, key: str
+    exp: Experiment,
+    path: Path,
+    versions: dict[End, tools.ToolVersions],
+    port: int,
+    key: str,
+    names: dict[End, str],
+    before: Sequence[str],
 ) -> tuple[str, ...]:
+    """`before`: the lines of the trial's other legs, as an adapter of several paths is set once."""
     address = {End.NEAR: path.local, End.FAR: path.remote}
     try:
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
     except tools.Unavailable as error:
         return (f"not available: {error}",)
-    lines = _settings(exp, path)
+    lines = [line for line in _settings(exp, path, names) if line not in before]
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
-        lines.append(f"{where.server}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
+        lines.append(f"{names[where.server]}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
     other = End.FAR if where.client == End.NEAR else End.NEAR
     for index in range(where.clients):
         argv = tools.client_argv(
@@ -58,7 +70,7 @@ def _of_leg(
             port if where.server else 0,
             index,
         )
-        lines.append(f"{where.client}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
+        lines.append(f"{names[where.client]}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
             for end in End if path.local != path.remote else (End.NEAR,):
@@ -66,16 +78,16 @@ def _of_leg(
                 argv = tools.client_argv(
                     beside, known, tools.layout(beside, known, known), address[end], address[there], 0
                 )
-                lines.append(f"{end}: {shlex.join(argv)}")
+                lines.append(f"{names[end]}: {shlex.join(argv)}")
     return tuple(lines)
 
 
-def _of_machine(setting: Setting) -> list[str]:
+def _of_machine(setting: Setting, path: Path, names: dict[End, str]) -> list[str]:
     name = setting.sysctl(host.system())
     before = host.setting("sysctl", name) if name else None
     what = f"{name} to {setting.in_kernel(host.system(), before or '')}" if name else f"{setting.kind}, not known here"
-    undo = {End.NEAR: before or "what it was"}
-    return [f"{end}: set {what}; undo: set it back to {undo.get(end, 'what it was')}" for end in setting.ends]
+    undo = {End.NEAR: (not path.origin and before) or "what it was"}
+    return [f"{names[end]}: set {what}; undo: set it back to {undo.get(end, 'what it was')}" for end in setting.ends]
 
 
 def _bundle(setting: Setting) -> str:
@@ -93,25 +105,26 @@ def _member(setting: Setting, exp: Experiment) -> str:
     )
 
 
-def _settings(exp: Experiment, path: Path) -> list[str]:
-    """Each change and the command that undoes it; only the far end knows its own current values."""
+def _settings(exp: Experiment, path: Path, names: dict[End, str]) -> list[str]:
+    """Each change and the command that undoes it; only the other ends know their own current values."""
     lines = []
     for setting in exp.settings:
         if setting.of_machine:
-            lines += _of_machine(setting)
+            lines += _of_machine(setting, path, names)
             continue
         if setting.of_bundle or setting.of_member:
             line = _bundle(setting) if setting.of_bundle else _member(setting, exp)
-            lines += [f"{end}: {line}" for end in (End.FAR, End.NEAR) if end in setting.ends]
+            lines += [f"{names[end]}: {line}" for end in (End.FAR, End.NEAR) if end in setting.ends]
             continue
         if End.FAR in setting.ends:
             adapter = path.remote_interface or f"the adapter of {path.remote}"
-            lines.append(f"far: set {setting.kind} of {adapter} to {setting.value}; undo: set it back to what it was")
+            what = f"set {setting.kind} of {adapter} to {setting.value}"
+            lines.append(f"{names[End.FAR]}: {what}; undo: set it back to what it was")
         if End.NEAR in setting.ends:
-            name = path.local_interface or host.interface_of(path.local)
+            name = path.local_interface or ("" if path.origin else host.interface_of(path.local))
             change = on_adapter(setting, name)
-            before = host.setting(change.kind, change.target)
+            before = None if path.origin else host.setting(change.kind, change.target)
             adapter = name or f"the adapter of {path.local}"
             undo = f"set it back to {before or 'what it was'}"
-            lines.append(f"near: set {setting.kind} of {adapter} to {setting.value}; undo: {undo}")
+            lines.append(f"{names[End.NEAR]}: set {setting.kind} of {adapter} to {setting.value}; undo: {undo}")
     return lines
