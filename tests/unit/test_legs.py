@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 import trials
+from linkladder import phrases, tools
 from linkladder import plan as plans
-from linkladder import tools
 from linkladder.engine.command_lines import planned
 from linkladder.engine.live import CardSeconds, LiveSeconds
 from linkladder.engine.ports import ports, ports_for
@@ -242,6 +242,14 @@ def test_a_plan_names_several_paths_of_a_rung(tmp_path: Path) -> None:
     both = dict.fromkeys(End, ToolVersions({"iperf": "2.1.8", "ping": "present"}))
     lines = planned(rung.experiments[0], rung.paths, [both, both], [5301, 5302])
     assert [line.split()[0] for line in lines] == ["far:", "near:"] * 2 and "10.1.0.2" in lines[3]
+
+
+def test_a_trial_that_failed_on_some_of_its_paths_says_on_how_many() -> None:
+    lost = Outcome(False, Fault.PEER, "the channel to delta closed")
+    good, bad = Leg(outcome([1, 1, 1])), Leg(lost, path=1)
+    line = phrases.outcome(TCP, trial(good, bad, replace(bad, path=2)))
+    assert line == "failed on 2 of 3 paths (peer): the channel to delta closed"
+    assert phrases.outcome(TCP, trial(bad)) == "failed (peer): the channel to delta closed"
 
 
 def test_each_command_of_several_pairs_names_the_end_that_runs_it() -> None:

@@ -16,8 +16,14 @@ CONTRADICTED_BRIEFLY = "! facts contradict"  # beside the name of a rung
 
 def outcome(p: Experiment, t: TrialResult) -> str:
     """A trial's result, such as '9.41 Gb/s', 'failed (tool): ...' or '9000 bytes pass'."""
-    text = reached(p, t) if t.ok else f"failed{f' ({t.fault})' if t.fault else ''}: {t.reason}"
+    text = reached(p, t) if t.ok else f"failed{_on_some(t)}{f' ({t.fault})' if t.fault else ''}: {t.reason}"
     return f"{text} (the far end was lost in {len(t.interruptions)} earlier attempts)" if t.interruptions else text
+
+
+def _on_some(t: TrialResult) -> str:
+    """Of several paths, how many failed where the others were measured; '' otherwise."""
+    ok = [leg.outcome.ok for leg in t.legs if leg.role is Role.LOAD]
+    return f" on {ok.count(False)} of {len(ok)} paths" if any(ok) and not all(ok) else ""
 
 
 def reached(p: Experiment, t: TrialResult) -> str:
