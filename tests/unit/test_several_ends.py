@@ -112,6 +112,14 @@ async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_s
     assert document.run.state == "complete"
 
 
+async def test_a_trial_that_is_given_up_is_not_said_to_be_done_again(own_state: Path, agents: Agents) -> None:
+    alone = replace(ECHO, count=60, company=Company.ALONE, paths=(1,))
+    document, seen = await measured(own_state, agents, alone, kill="gamma")
+    (trial,) = document.rungs[0].experiments[0].trials
+    assert not trial.ok and len(trial.interruptions) == 2
+    assert sum("will be done again" in e.text for e in seen if isinstance(e, ev.Notice)) == 1, "the first attempt"
+
+
 async def test_an_end_lost_in_the_last_trial_of_a_rung_does_not_end_the_run(own_state: Path, agents: Agents) -> None:
     both = (RungName.SAME_HOST, RungName.DC_LINK)
     document, seen = await measured(own_state, agents, replace(ECHO, count=40), kill="gamma", rungs=both)

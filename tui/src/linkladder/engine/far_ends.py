@@ -11,6 +11,7 @@ from typing import Any
 from linkladder import events as ev
 from linkladder import wire
 from linkladder.engine.interruptions import shares_a_card
+from linkladder.engine.route import Route
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
@@ -40,6 +41,11 @@ class Missing:
 
     async def close(self) -> None:
         """There is nothing to close."""
+
+
+def without_one(routes: Iterable[Route]) -> bool:
+    """Whether an end of these was out of reach when they were made."""
+    return any(isinstance(side.point, Missing) for route in routes for side in route.sides)
 
 
 class FarEnds:

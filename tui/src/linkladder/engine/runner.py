@@ -16,7 +16,7 @@ from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, without_one
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
@@ -349,7 +349,7 @@ class Engine:
                 self._keep(rung, exp, replace(came, interruptions=with_carriers(lost, attempts, trial)))
                 return
             lost, attempts = (*lost, came), [*attempts, trial]
-            if any(isinstance(side.point, Missing) for route in over for side in route.sides):
+            if without_one(trial.routes):
                 break  # whoever is sought beside the trials is not waited for
         self._keep(rung, exp, given_up(exp, repeat, lost, mine))
 
@@ -362,7 +362,8 @@ class Engine:
             return await work
         except PeerLost as error:
             came = watch.broke(error)
-            await self._ends.drop_lost(str(error), "the trial will be done again")
+            if not without_one(trial.routes):  # that is known, and the trial is given up
+                await self._ends.drop_lost(str(error), "the trial will be done again")
             return came
         except asyncio.CancelledError:
             self.controls.raise_if_asked()
