@@ -191,21 +191,36 @@ def test_every_log_is_kept_short() -> None:
     assert by_name_enabled["newsyslog_enable"] == by_name_enabled["lllogs_enable"] == "YES"
 
 
-def test_logs_are_trimmed_between_trials(tmp_path: Path) -> None:
-    """The loop of rc.d/lllogs, with a tool running twice when it looks."""
+def test_who_keeps_a_log_open_begins_it_anew_when_it_is_trimmed() -> None:
+    """newsyslog renames, packs and removes the old file; whoever still writes to it fills the disk unseen."""
+    lines = [line.split() for line in (OVERLAY / "etc/newsyslog.conf").read_text().splitlines() if line[:1] == "/"]
+    told = {words[0]: words[6:] for words in lines}
+    for script in (OVERLAY / "usr/local/etc/rc.d").iterdir():
+        text = script.read_text()
+        for log in re.findall(r"-o (/var/log/\S+)", text):
+            (pidfile,) = re.findall(r'^pidfile="(.*)"', text, re.M)
+            assert told[log] == [pidfile], f"{script.name} is not told of a new {log}"
+            assert re.search(r'"\$command" -f -H -P \$pidfile -o ', text), f"{script.name} does not listen to that"
+
+
+# kilobytes of logs, and how often it waits although a tool runs whenever it looks
+@pytest.mark.parametrize(("size", "waits"), [(2000, 2), (70_000, 0)])
+def test_logs_are_trimmed_between_trials(tmp_path: Path, size: int, waits: int) -> None:
+    """The loop of rc.d/lllogs, with a tool running twice when it looks, in a short log and in a long one."""
     script = (OVERLAY / "etc/rc.d/lllogs").read_text()
     (loop,) = re.findall(r"wait_and_trim='(.*?)'", script, re.S)
     said = tmp_path / "said"
     for name, body in {
         "sleep": f'echo "sleep $1" >>{said}; [ "$(grep -c 3600 {said})" -lt 2 ]',
         "pgrep": f'[ "$*" = "-xq iperf3?|netperf|ping" ] && [ "$(grep -c \'sleep 60\' {said})" -lt 2 ]',
+        "du": f"printf '{size}\\t/var/log\\n'",
         "newsyslog": f"echo trimmed >>{said}",
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
     loop = loop.replace("/usr/sbin/newsyslog", "newsyslog")
     subprocess.run(["sh", "-c", loop], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, timeout=20)
-    assert said.read_text().splitlines() == ["sleep 3600", "sleep 60", "sleep 60", "trimmed", "sleep 3600"]
+    assert said.read_text().splitlines() == ["sleep 3600", *["sleep 60"] * waits, "trimmed", "sleep 3600"]
 
 
 # What rc.d/routing and rc.d/netoptions set whenever they run, which is also after System > Addresses: the variable that
