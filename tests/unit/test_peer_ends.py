@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -55,6 +56,32 @@ async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
     await agent.close()
     with pytest.raises(EnvironmentFault, match="own agent ended"):
         await ends.OwnAgent.open("near", [sys.executable, "-c", "raise SystemExit('no room')"])
+
+
+def answering(reply: str) -> list[str]:
+    """An agent that gives this answer to the first question, and is silent then."""
+    return [sys.executable, "-c", f"import sys; sys.stdin.readline(); print({reply!r}, flush=True); sys.stdin.read()"]
+
+
+OLD = {"protocol": wire.PROTOCOL - 1, "version": "0.0.9\x1b[2J", "name": "beta", "os": "", "tools": {}, "addresses": [],
+       "window_limit": None, "cores": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "hello", [OLD, {k: v for k, v in OLD.items() if k != "cores"}, {**OLD, "more": 1}, {}], ids=str
+)
+async def test_an_end_of_another_protocol_is_named_whatever_form_its_answer_has(hello: dict[str, object]) -> None:
+    with pytest.raises(EnvironmentFault, match="beta speaks another protocol") as seen:
+        await ends.FarEnd.open("beta", answering(json.dumps({"id": 1, "ok": hello})))
+    assert "\x1b" not in seen.value.cause and ("0.0.9" in seen.value.cause) == bool(hello)
+
+
+async def test_what_a_peer_says_does_not_steer_the_terminal() -> None:
+    with pytest.raises(ends.Refused, match=r"beta: not .today") as seen:
+        await ends.FarEnd.open("beta", answering('{"id": 1, "error": "not \\u001btoday", "holder": "a\\u009b"}'))
+    assert seen.value.holder == "a\ufffd"
+    with pytest.raises(ends.PeerLost, match=r"no .room"):
+        await ends.FarEnd.open("beta", [sys.executable, "-c", "raise SystemExit('no \\x1broom')"])
 
 
 def test_a_peer_waits_longer_for_a_lease_than_its_undo_may_take_to_start() -> None:

@@ -42,7 +42,9 @@ def main(argv: list[str] | None = None) -> int:
             return _console(args)
         return int(args.handler(args))
     except LinkladderError as error:
-        print(f"linkladder: {error}", file=sys.stderr)
+        from linkladder.printable import clean  # imported late, so that commands start faster
+
+        print(clean(f"linkladder: {error}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("linkladder: interrupted", file=sys.stderr)

@@ -19,6 +19,7 @@ from linkladder.host import programs
 from linkladder.model import HostFacts
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.plan import fields
+from linkladder.printable import clean
 
 CONGESTION = ("net.ipv4.tcp_congestion_control", "net.inet.tcp.cc.algorithm")
 
@@ -91,19 +92,19 @@ async def _ask_peer(name: str) -> HostFacts:
 
 
 def _print(facts: HostFacts) -> None:
-    print(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
-    print(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
+    _say(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
+    _say(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
     congestion = next((v for k, v in facts.sysctls.items() if k in CONGESTION), "")
-    print("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
-    print(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")
+    _say("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
+    _say(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")
     for nic in facts.nics:
         queues = f"queues {nic.rx_queues}/{nic.tx_queues}" if nic.rx_queues else ""
         words = (phrases.card_state(nic), nic.driver, phrases.card_speed(nic), f"MTU {nic.mtu}", queues)
         flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on)
-        print(f"  {nic.name}: " + ", ".join(word for word in words if word))
+        _say(f"  {nic.name}: " + ", ".join(word for word in words if word))
         if nic.bundle:
-            print(f"    {phrases.bundle(nic.bundle)}")
-        print(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")
+            _say(f"    {phrases.bundle(nic.bundle)}")
+        _say(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")
 
 
 def _doctor(args: argparse.Namespace) -> int:
@@ -114,10 +115,15 @@ def _doctor(args: argparse.Namespace) -> int:
         print(json.dumps([to_json(f) for f in findings], indent=1))
     else:
         for f in findings:
-            print(f"{f.state:5} {f.title}: {f.detail}")
+            _say(f"{f.state:5} {f.title}: {f.detail}")
             if f.remedy and f.state != "ok":
-                print(f"      do: {f.remedy}")
+                _say(f"      do: {f.remedy}")
     return 1 if any(f.state == "bad" for f in findings) else 0
+
+
+def _say(text: str) -> None:
+    """Print a line without control characters, as what another machine says must not steer the terminal."""
+    print(clean(text))
 
 
 def _parse(args: argparse.Namespace) -> int:

@@ -163,7 +163,7 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
             why = error.strerror or str(error)
             raise EnvironmentFault(f"{file} cannot be written", why, "the run itself is stored") from None
     if ended.state != RunState.COMPLETE:
-        print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
+        print(clean(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}"), file=sys.stderr)
         return 3
     document = store.load(ended.run_id, output=False)
     if not quiet:

@@ -10,6 +10,7 @@ from linkladder import events as ev
 from linkladder import units
 from linkladder.commands.stored import outcome
 from linkladder.phrases import back, checked, out_of_reach
+from linkladder.printable import clean
 from linkladder.run.progress import Progress
 
 MOST = 12  # most paths that are shown
@@ -96,7 +97,7 @@ class Lines:
         rest = "\x1b[J" if self._below else ""  # clears the live lines below
         start = "\r" + " " * 78 + "\r" + rest if self.terminal else ""
         self._below = 0
-        print(start + text, file=sys.stderr, flush=True)
+        print(f"{start}{clean(text)}", file=sys.stderr, flush=True)  # a peer's words are among them
 
 
 def _asked(event: ev.RunStarted | ev.RungStarted) -> str:

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from linkladder import __version__, host, measurer, wire
 from linkladder.agent import Service
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault
+from linkladder.printable import clean, one_line
 from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine needs long for ssh's keys and an agent's start; ssh itself reports a dead path
@@ -103,12 +104,6 @@ class FarEnd:
             hello = wire.Hello(PROTOCOL, __version__, own_name or "near")
             end.hello = await end.ask(hello)
             end._tasks.append(asyncio.create_task(end._keep_alive()))
-            if end.hello.protocol != PROTOCOL:
-                raise EnvironmentFault(
-                    f"{name} speaks another protocol",
-                    f"it has linkladder {end.hello.version}, this is {__version__}",
-                    "put the same version on both appliances",
-                )
         except BaseException:
             await end.close()
             raise
@@ -120,7 +115,7 @@ class FarEnd:
 
     @property
     def errors(self) -> str:
-        return b"".join(self._errors).decode("utf-8", "replace")
+        return str(clean(b"".join(self._errors).decode("utf-8", "replace")))
 
     async def ask(self, request: wire.Request[R]) -> R:
         if self._lost is not None:
@@ -135,7 +130,9 @@ class FarEnd:
             await self._process.stdin.drain()
             answer = await asyncio.wait_for(future, limit)
             if answer.refused is not None:
-                raise Refused(f"{self.name}: {answer.refused}", answer.holder)
+                raise Refused(one_line(f"{self.name}: {answer.refused}"), one_line(answer.holder))
+            if isinstance(request, wire.Hello):
+                _check_protocol(self.name, answer.value)
             reply: R = answer.reply_to(request)
             return reply
         except TimeoutError:
@@ -224,6 +221,17 @@ class FarEnd:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._fail(self._lost)
+
+
+def _check_protocol(name: str, said: Any) -> None:
+    """Refuse an end of another protocol, before the rest of its answer is read, which may have another form."""
+    hello = said if isinstance(said, dict) else {}
+    if hello.get("protocol") != PROTOCOL:
+        raise EnvironmentFault(
+            f"{name} speaks another protocol",
+            f"it has linkladder {one_line(str(hello.get('version', ''))[:40])}, this is {__version__}",
+            "put the same version on both appliances",
+        )
 
 
 class OwnAgent(FarEnd):
