@@ -15,7 +15,7 @@ import pytest
 from linkladder import damage, doctor, plan
 from linkladder.codec import CodecError
 from linkladder.errors import UsageError
-from linkladder.model import Experiment, Leg, Outcome, Plan, Rung, RungName, TrialResult
+from linkladder.model import Experiment, Leg, Outcome, Plan, Rung, RungName, RunState, TrialResult
 from linkladder.store import KeptVerdict, RunSummary, Store, StoreFault, recovery
 from linkladder.trust import files, peers
 
@@ -91,6 +91,19 @@ def test_broken_pages_cost_the_trials_that_they_held(tmp_path: Path) -> None:
     assert 80 <= trials < 90
     assert "3 runs with" in damage.found(tmp_path)[0].why
     assert "could not be read" in damage.found(tmp_path)[0].why
+
+
+@pytest.mark.parametrize("spoilt", ["complfte", "", b"\xff", 7])
+def test_a_state_that_no_run_has_hides_neither_its_run_nor_others(tmp_path: Path, spoilt: object) -> None:
+    first, *_ = stored(tmp_path, trials=1)
+    with contextlib.closing(sqlite3.connect(tmp_path / recovery.NAME)) as db, db:
+        db.execute("UPDATE runs SET state = ? WHERE id = ?", (spoilt, first))
+    assert readable(tmp_path) == (3, 3)
+    recovery.mark(tmp_path)
+    assert readable(tmp_path) == (3, 3), "nor does it cost the run when something else is recovered"
+    store = Store(tmp_path)
+    assert {run.id: run.state for run in store.runs()}[first] is RunState.INCOMPLETE
+    store.close()
 
 
 def test_a_new_run_is_kept_after_a_recovery(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import lzma
 import os
 import random
 import signal
@@ -30,7 +32,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import KeptVerdict, Store, StoreFault, faults
+from linkladder.store import KeptVerdict, Store, StoreFault, faults, recovery
 from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
@@ -194,8 +196,15 @@ def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN)
     store.trial(run, RungName.DC_LINK, "tcp", trial(0))
-    next((tmp_path / "raw" / run).iterdir()).write_bytes(b"\x1f\x8bnot gzip")
-    assert store.load(run).rungs[0].experiments[0].trials[0].goodput_bps == 1e9
+    file = next((tmp_path / "raw" / run).iterdir())
+    older = file.with_suffix(".gz")
+    packed = bytearray(gzip.compress(b'[["one", ""]]' * 100))
+    packed[20:40] = bytes(20)
+    for place, data in ((file, b"\x1f\x8bnot gzip"), (file, lzma.compress(b"7")), (older, b"x"), (older, packed)):
+        place.write_bytes(data)
+        assert store.load(run).rungs[0].experiments[0].trials[0].goodput_bps == 1e9
+    store.close()
+    assert not recovery.marked(tmp_path), "the database has no fault"
 
 
 def writer(folder: Path) -> tuple[int, TextIO]:

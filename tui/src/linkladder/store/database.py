@@ -37,6 +37,7 @@ from linkladder.model import (
 )
 from linkladder.store import raw, recovery, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
+from linkladder.store.recovery import run_state
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
 TRIAL_BYTES = 256 * 1024  # the most bytes that a stored trial may take, for the check before a run
@@ -297,7 +298,7 @@ class Store:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             carried = {rung: bps for rung, (_, bps) in rungs.items() if bps} | typical.get(run, {})
             kept = KeptVerdict(word, bool(provisional))
-            one = RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, kept, carried, reason)
+            one = RunSummary(run, started, ended, run_state(state), plan, peer, trials, failed, kept, carried, reason)
             broken = one.state is RunState.INCOMPLETE and bool(cancelled)
             found.append(replace(one, verdicts=verdicts.get(run, {}), cancelled=broken))
         return found
@@ -343,7 +344,7 @@ class Store:
         plan = _load(Plan, plan_text, schema)
         rows = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
         ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)
-        info = RunInfo(run, started, plan, RunState(state), ended, version, ends, tuple(json.loads(notes)))
+        info = RunInfo(run, started, plan, run_state(state), ended, version, ends, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         place = laid_on_disk.Shelf(self.folder, partial(explained, self.folder))
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"

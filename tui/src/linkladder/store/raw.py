@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import shutil
+import zlib
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -36,7 +37,7 @@ def read(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) 
         data = gzip.decompress(before.read_bytes()) if before.exists() else lzma.decompress(path.read_bytes())
         texts = json.loads(data)
         return tuple(replace(c, output=o, errors=e) for c, (o, e) in zip(commands, texts, strict=True))
-    except (OSError, ValueError, EOFError, lzma.LZMAError):
+    except (OSError, ValueError, TypeError, EOFError, zlib.error, lzma.LZMAError):
         return commands
 
 

@@ -40,6 +40,11 @@ def sqlite_code(error: BaseException) -> int:
     return int(number) & 0xFF
 
 
+def run_state(stored: object) -> RunState:
+    """The state of a stored run; a spoilt one is not known to be complete, and hides neither its run nor others."""
+    return next((state for state in RunState if state == stored), RunState.INCOMPLETE)
+
+
 def mark(folder: Path) -> None:
     """Make the next start recover what it can, since the process that found the damage may be busy."""
     with suppress(OSError):
@@ -183,13 +188,11 @@ def _last(source: sqlite3.Connection, table: str) -> float:
 
 
 def _sound(table: str, row: dict[str, object]) -> bool:
-    """Whether a row can be decoded. A bad record would make its run unreadable, and an unknown state all runs."""
+    """Whether a row can be decoded. A bad record would make its run unreadable."""
     try:
         if table == "trials":
             blob = row["result"]
             packing.unpack(blob if isinstance(blob, bytes) else b"")
-        elif table == "runs":
-            RunState(str(row["state"]))
         for name in RECORDS.get(table, ()):
             if (text := row.get(name)) is not None:
                 json.loads(str(text))
