@@ -98,7 +98,7 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
-    for name in ("RECORD", "WHY", "PROGRESS", "PLACE"):
+    for name in ("RECORD", "WHY", "PROGRESS", "LOCK", "PLACE"):
         monkeypatch.setattr(as_root, name, tmp_path / name)
     monkeypatch.setattr(as_root, "DEVICES", tmp_path)
     monkeypatch.setattr("platform.machine", lambda: "amd64")
@@ -190,6 +190,23 @@ def test_what_is_refused_before_anything_is_touched(disk: Disk, made: tuple[Path
     assert not [line for line in disk.said if line.startswith(("gpart", "mount -t"))]
     apply(disk, made, old, downgrade=True)
     assert disk.start() == 4
+
+
+def test_two_at_once_do_not_write_into_each_others_slot(disk: Disk, made: tuple[Path, Path]) -> None:
+    """The second would write over what the first has compared already, and will start."""
+    tried: list[str] = []
+
+    def second(argv: Sequence[str]) -> str:
+        if list(argv[:2]) == ["/sbin/gpart", "set"] and not tried:  # amid the first
+            with pytest.raises(UpgradeFault, match="being written already"):
+                apply(disk, made, made[0].with_name("old.upgrade"), downgrade=True)
+            tried.append("second")
+        return disk.run(argv)
+
+    as_root.upgrade(str(made[0]), downgrade=False, run=second, signers=made[1])
+    assert tried and disk.start() == 4
+    subprocess.run(["rm", "-rf", as_root.PLACE / "etc", as_root.PLACE / "boot"], check=True)
+    apply(disk, made)
 
 
 def test_a_disk_for_one_system_says_so(disk: Disk, made: tuple[Path, Path]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from linkladder import __version__
@@ -19,6 +21,7 @@ from linkladder.upgrade.slots import Slot, Slots, slots_of
 RECORD = Path("/state/system/upgrade.json")  # which system was written last
 WHY = Path("/state/system/upgrade.why")  # why a new system was not kept after its trial
 PROGRESS = Path("/var/run/linkladder-upgrade.progress")
+LOCK = Path("/var/run/linkladder-upgrade.lock")
 PLACE = Path("/var/run/linkladder-upgrade")  # where the new system is mounted for a short time
 DEVICES = Path("/dev")
 ENVIRONMENT = {"PATH": "/sbin:/bin:/usr/sbin:/usr/bin", "LC_ALL": "C"}
@@ -34,8 +37,6 @@ def main(words: Sequence[str]) -> int:
     except (LinkladderError, OSError) as error:
         print(in_a_line(error), file=sys.stderr)
         return 1
-    finally:
-        PROGRESS.unlink(missing_ok=True)
     print(f"{manifest.version} is written, and starts once at the next boot")
     return 0
 
@@ -46,21 +47,43 @@ def upgrade(path: str, *, downgrade: bool, run: Run | None = None, signers: Path
     If anything goes wrong on the way, or the power fails, the running system starts the next time.
     """
     run = run or _run
-    slots, target = _target(here(run))
-    with writing.open_file(path) as source:
-        manifest = verify(read_head(source), signers)
-        admit(manifest, __version__, target.size, downgrade=downgrade)
-        for mark in ("bootme", "bootonce", "bootfailed"):
-            run(["/sbin/gpart", "unset", "-a", mark, "-i", str(target.index), slots.disk])
-        run(["/sbin/gpart", "set", "-a", "bootme", "-i", str(slots.running.index), slots.disk])
-        WHY.unlink(missing_ok=True)
-        RECORD.unlink(missing_ok=True)
-        writing.write(source, manifest, DEVICES / target.device, writing.Telling(PROGRESS))
-    _own_root(target, run)
-    _record(manifest)
-    # This must be the last step. It also sets bootme, in the same write of the partition table.
-    run(["/sbin/gpart", "set", "-a", "bootonce", "-i", str(target.index), slots.disk])
-    return manifest
+    with _alone():
+        slots, target = _target(here(run))
+        with writing.open_file(path) as source:
+            manifest = verify(read_head(source), signers)
+            admit(manifest, __version__, target.size, downgrade=downgrade)
+            for mark in ("bootme", "bootonce", "bootfailed"):
+                run(["/sbin/gpart", "unset", "-a", mark, "-i", str(target.index), slots.disk])
+            run(["/sbin/gpart", "set", "-a", "bootme", "-i", str(slots.running.index), slots.disk])
+            WHY.unlink(missing_ok=True)
+            RECORD.unlink(missing_ok=True)
+            writing.write(source, manifest, DEVICES / target.device, writing.Telling(PROGRESS))
+        _own_root(target, run)
+        _record(manifest)
+        # This must be the last step. It also sets bootme, in the same write of the partition table.
+        run(["/sbin/gpart", "set", "-a", "bootonce", "-i", str(target.index), slots.disk])
+        return manifest
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Keep a second upgrade out: of two at once each would write to the slot that the other one has compared."""
+    lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UpgradeFault(
+                "an upgrade is being written already",
+                "it was begun at another console",
+                "wait until it is done; linkladder system upgrade --status says what starts next",
+            ) from None
+        try:
+            yield
+        finally:
+            PROGRESS.unlink(missing_ok=True)
+    finally:
+        os.close(lock)
 
 
 def here(run: Run | None = None) -> Slots | None:
