@@ -53,8 +53,8 @@ from forged_words import (
 def healthy_all_the_same() -> Rows:
     """What is well stays well: a judge that fails everything is no judge."""
     yield "nothing", nothing, PASS, C.REACHED
-    yield "a run without UDP", without_arms(*UDP), PASS, C.REACHED
-    yield "the best arms alone", without_arms(*UDP, *DUPLEX, *SINGLE), PASS, C.SEEN
+    yield "a run without UDP", without_arms(*UDP), UNSURE, C.PING_LOSS
+    yield "the best arms alone", without_arms(*UDP, *DUPLEX, *SINGLE), UNSURE, C.SEEN
     yield "cores at 80 %", each(TCP, busy(80.0, 80.0)), PASS, C.REACHED
     yield "saturated cores, and the rate is there", each(TCP, busy(99.0, 99.0)), PASS, C.REACHED
     yield "every trial at 99 % of the ceiling", each(TCP, scaled(0.99)), PASS, C.REACHED
@@ -257,10 +257,10 @@ def tags_and_layers() -> Rows:
         at = each(TCP, level_of(95.638e6 * 1514 / (1500 if sold == "L3" else 1514) * share))
         yield f"a rate of {sold} was sold, and it is counted in {counted}", together(
             contract(layer=sold), at, without_arms(*DUPLEX, *UDP)
-        ), PASS, C.NOT_AS_SOLD  # fmt: skip
+        ), UNSURE, C.NOT_AS_SOLD  # fmt: skip
     yield "a rate of L3 was sold, and a little less than it carried", together(
         contract(layer="L3"), each(TCP, level_of(95.9e6)), without_arms(*DUPLEX, *UDP)
-    ), PASS, C.SEEN  # fmt: skip
+    ), UNSURE, C.SEEN  # fmt: skip
     yield "a rate of L1 was sold, and it is counted in L2", contract(layer="L1"), IMPOSSIBLE, C.ABOVE_CEILING
 
 

@@ -118,6 +118,11 @@ def limits() -> Iterator[Forgery]:
     yield "neither UDP nor pings", without_pings(), "UNSURE", C.PING_LOSS
     yield "no pings, and UDP of one pair", together(without_pings(), paced_udp(ALONE, 0.0)), "UNSURE", C.PING_LOSS
     yield "no pings, and UDP of both", together(without_pings(), of_both), "PASS", C.REACHED
+    no_echo = together(without_pings_beside(), loads(unpinged, "round-trip", 1))
+    yield "idle pings of one pair failed by the tool", no_echo, "INCOMPLETE", C.PING_LOSS
+    yield "idle pings of one pair failed by the tool, and UDP of the other", together(
+        no_echo, paced_udp(ALONE, 0.0)
+    ), "INCOMPLETE", C.PING_LOSS  # fmt: skip
     yield "idle pings of one pair are not there", echo_of(0), "UNSURE", C.PING_LOSS
     yield "a limit of delay that holds", delay, "PASS", C.REACHED
     yield "300 ms by the far end's pings of one pair", together(delay, beside("far", 300.0)), "UNSURE", C.DELAY
@@ -173,6 +178,18 @@ def without_pings() -> Callable[[Json], None]:
     def edit(d: Json) -> None:
         for r in (d["rungs"][-1], d["run"]["plan"]["rungs"][-1]):
             r["experiments"] = [e for e in r["experiments"] if e.get("parameters", e)["protocol"] != "echo"]
+        without_pings_beside()(d)
+
+    return edit
+
+
+def unpinged(t: Json, leg: Json) -> None:
+    broken("tool")(t, leg)
+    leg["outcome"]["rtt"] = None
+
+
+def without_pings_beside() -> Callable[[Json], None]:
+    def edit(d: Json) -> None:
         for t in (t for e in d["rungs"][-1]["experiments"] for t in e["trials"]):
             t["legs"] = [leg for leg in t["legs"] if leg["role"] != "ping"]
 

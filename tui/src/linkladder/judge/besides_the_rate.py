@@ -109,7 +109,8 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
         elif any(r.sent for r in known):
             in_vain = _in_vain(sum(r.sent for r in known), rung, path, deal, unplugged)
             found.append(replace(in_vain, paths=(path,)))
-    if (unknown := [reason for path, reason in why.items() if path not in idle]) and not datagrams_tell(rung, deal):
+    unknown = [why[path] for path in why if path not in idle and not datagrams_tell(rung, deal, path)]
+    if unknown:
         said = say.pings_failed(unknown[0], deal.loss_percent)
         found.append(Concern(Cause.PING_LOSS, said, Verdict.INCOMPLETE))
     under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
@@ -159,8 +160,11 @@ def _in_vain(sent: int, rung: RungResult, path: int, deal: Contract, unplugged: 
     return Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures)
 
 
-def datagrams_tell(rung: RungResult, deal: Contract, path: int | None = None) -> bool:
-    """Whether paced UDP within the contract tells of loss in each direction that was loaded, on that path or on any."""
+def datagrams_tell(rung: RungResult, deal: Contract, path: int) -> bool:
+    """Whether paced UDP within the contract tells of loss in each direction that was loaded, on that path.
+
+    How little it may tell by its number is judged in `loss_bound`.
+    """
     loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
     counted_in = {
         way
@@ -168,7 +172,7 @@ def datagrams_tell(rung: RungResult, deal: Contract, path: int | None = None) ->
         if e.parameters.protocol is Protocol.UDP and not above_contract(e.parameters, deal)
         for t in e.trials
         for g in t.legs
-        if g.role is Role.LOAD and path in (None, g.path) and g.outcome.datagrams and g.outcome.lost is not None
+        if g.role is Role.LOAD and g.path == path and g.outcome.datagrams and g.outcome.lost is not None
         for way in ways(e.parameters)
     }
     return counted_in >= {way for e in loads for way in ways(e.parameters)}

@@ -14,6 +14,7 @@ from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
+from linkladder.judge.loss_bound import loss_bound
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
 from linkladder.judge.pings_beside import beside_loads
@@ -58,6 +59,7 @@ def concerns(
             *stalled_answers(rung),
             *pings(rung, deal),
             *beside_loads(rung, deal),
+            *loss_bound(rung, deal),
             *sold(rung, chosen, deal, document),
             *layer(chosen, deal),
             *_larger_segments(rung, deal),

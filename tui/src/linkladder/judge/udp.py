@@ -89,6 +89,14 @@ def losing_paths(result: ExperimentResult, contract: Contract, direction: Direct
     return tuple(n for n, one in paths.items() if any(v is Verdict.FAIL for v, _ in _blamed(one, direction, contract)))
 
 
+def lost_between(t: TrialResult, p: Experiment, paths: int, direction: Direction) -> float:
+    """The share of datagrams that one of so many paths lost in a trial, without what its ends themselves lost."""
+    q = paced(t, share(p, paths), direction)
+    if counted_each(t.sender(direction).carried, t.receiver(direction).carried, q.datagrams):
+        return _lost_on_path(t, q, direction)
+    return q.loss if t.receiver(direction).udp_dropped is None else _dropped_by_nobody(t, q, direction)
+
+
 def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:
     parts = [of_path(t, number) for t in trials]
     return _Path(share(p, len(trials[0].loads)), [t for t in parts if t.loads])

@@ -61,20 +61,6 @@ def ends_apart(p: Experiment, repeat: int, slow: str, slow_ms: float, quick_ms: 
     )
 
 
-def loss_unmeasured(limit: float) -> str:
-    return (
-        "Loss was measured neither by pings nor by paced UDP in each direction: whether it stays within the "
-        f"{limit:g} % of loss that the contract allows is not known."
-    )
-
-
-def loss_of_few(answered: int, limit: float) -> str:
-    return (
-        f"Of loss tell {units.plural(answered, 'ping')} alone, too few to say that it stays within the {limit:g} % of "
-        "loss that the contract allows."
-    )
-
-
 def jitter_unknown(limit_ms: float, direction: str = "") -> str:
     limit, which = units.milliseconds(limit_ms), f" {way(direction)}" if direction else ""
     return f"Jitter{which} was not measured: whether it stays within {limit} is not known."

@@ -1,0 +1,156 @@
+"""Judges whether what was measured bounds the loss below the contract's limit, as few packets without a loss do not.
+
+Of n packets of which none is lost, up to 1 - 0.05^(1/n) of all may be (at 95 %): of 20 pings 13.9 %, and it takes 2995
+to show 0.1 %. Needs paced UDP's datagrams, pings, or TCP's count of segments sent again; the strongest of them decides
+for each path and direction. Segments sent again bound the path's loss from above, also where TCP's own queue lost them;
+whether they are too many is another question. They stand beside pings or datagrams, and for none: TCP does not count
+the acknowledgements that were lost, nor what is lost on an idle link.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linkladder.judge.besides_the_rate import FEW
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import of_path, ways
+from linkladder.judge.outages import by_chance
+from linkladder.judge.udp import above_contract, lost_between
+from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Role, Rtt, RungResult, TrialResult
+from linkladder.phrases import loss_bound as say
+from linkladder.phrases.outages import of_path as name
+from linkladder.verdicts import Cause, Concern, Verdict
+
+UNSURE = 0.05  # probability of so few losses at the bound
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Packets of one kind, and how many of them were lost or may have been."""
+
+    kind: str  # "pings", "datagrams", "segments"
+    sent: int
+    lost: int
+    of: int = 1  # among how many alike; the best of several may be mere luck
+
+    @property
+    def at_most(self) -> float:
+        """The share of loss that this leaves possible."""
+        return most_lost(self.lost, self.sent, UNSURE / self.of)
+
+
+def most_lost(lost: int, sent: int, unsure: float = UNSURE) -> float:
+    """The largest share of loss with which so few of those sent are lost with that probability or more."""
+    if lost >= sent:
+        return 1.0
+    if lost <= 0:
+        return -math.expm1(math.log(unsure) / sent)
+    low, high = lost / sent, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - by_chance(lost + 1, sent, middle) > unsure else (low, middle)
+    return high
+
+
+def loss_bound(rung: RungResult, deal: Contract) -> list[Concern]:
+    """A concern, of a PASS alone, about the path and direction of whose loss the least is known, if that is too little.
+
+    `pings` tells of series of pings none of which was answered.
+    """
+    if deal.loss_percent >= 100:
+        return []
+    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    loaded = {
+        (g.path, way)
+        for e in loads
+        for way in ways(e.parameters)
+        for t in e.trials
+        for g in t.legs
+        if g.role is Role.LOAD and g.outcome.ok
+    }
+    asked = {
+        g.path for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials for g in t.legs
+    }
+    worst: tuple[float, str] | None = None
+    for path, way in sorted(loaded):
+        seen = [*_pings(rung, path, deal), *_datagrams(loads, path, way, deal)]
+        if seen or path in asked:
+            seen += _segments(loads, path, way, deal)
+        best = min(seen, key=lambda one: one.at_most, default=None)
+        share = best.at_most if best else math.inf
+        if 100 * share > deal.loss_percent and (worst is None or share > worst[0]):
+            which = name(rung.paths, (path,), way)
+            said = say.up_to(best.kind, best.sent, best.lost, share, which, deal.loss_percent) if best else ""
+            worst = share, said or say.unmeasured(deal.loss_percent, which)
+    if worst is None:
+        return []
+    figures = {"loss_at_most_percent": 100 * worst[0]} if worst[0] <= 1 else {}
+    return [Concern(Cause.PING_LOSS, worst[1], Verdict.PASS, provisional=True, figures=figures)]
+
+
+def _pings(rung: RungResult, path: int, deal: Contract) -> Iterator[Seen]:
+    """Those on the idle link, and together with those beside loads; a series without any answer may be filtered.
+
+    Beside loads a queue may lose more of them than the limit allows, which then tells nothing of the limit.
+    """
+    idle, beside = _series(rung, path, Role.LOAD), _series(rung, path, Role.PING)
+    sent, lost = _sums(beside)
+    kept = by_chance(lost, sent, deal.loss_percent / 100) >= FEW
+    for known in (idle, [*idle, *beside] if kept else []):
+        sent, lost = _sums(known)
+        if sent:
+            yield Seen("pings", sent, lost)
+
+
+def _sums(known: list[Rtt]) -> tuple[int, int]:
+    sent = sum(r.sent for r in known)
+    return sent, sent - sum(r.received for r in known)
+
+
+def _series(rung: RungResult, path: int, role: Role) -> list[Rtt]:
+    legs = (g for e in rung.experiments for t in e.trials for g in t.legs if g.path == path and g.role is role)
+    return [g.outcome.rtt for g in legs if g.outcome.rtt is not None and g.outcome.rtt.received]
+
+
+def _trials(
+    loads: list[ExperimentResult], path: int, way: Direction, kind: Protocol
+) -> Iterator[tuple[ExperimentResult, TrialResult, int]]:
+    """Each trial of the kind that loaded the path this way, without other paths, and how many it loaded in all."""
+    for e in loads:
+        for t in e.trials if e.parameters.protocol is kind and way in ways(e.parameters) else ():
+            one = of_path(t, path)
+            if one.ok:
+                yield e, one, len(t.loads)
+
+
+def _datagrams(loads: list[ExperimentResult], path: int, way: Direction, deal: Contract) -> Iterator[Seen]:
+    """Those paced within the contract; what an end lost by its own counters was not lost on the path."""
+    sent, lost = 0, 0.0
+    for e, t, paths in _trials(loads, path, way, Protocol.UDP):
+        if not above_contract(e.parameters, deal) and t.datagrams and t.lost is not None:
+            sent += t.datagrams
+            lost += t.datagrams * lost_between(t, e.parameters, paths, way)
+    if sent:
+        yield Seen("datagrams", sent, math.ceil(lost - 0.01))
+
+
+def _segments(loads: list[ExperimentResult], path: int, way: Direction, deal: Contract) -> list[Seen]:
+    """TCP's segments of each setting and how many it sent again; the setting that fills the queue least tells most.
+
+    An end's own count is of all its paths, so that it may be too high.
+    """
+    size = ceiling(deal).payload_bytes
+    counts: dict[str, tuple[int, int]] = {}
+    for e, t, paths in _trials(loads, path, way, Protocol.TCP):
+        flows = [f for f in t.flows if f.direction is way]
+        told = [f.retransmits for f in flows if f.retransmits is not None]
+        by_tool = [sum(told)] if told and len(told) == len(flows) else []
+        counted = t.sender(way).tcp
+        by_end = [counted.retransmits] if counted is not None and counted.retransmits is not None else []
+        known = by_tool if by_tool and paths > 1 else [*by_tool, *by_end]
+        if known:
+            sent, again = counts.get(e.parameters.id, (0, 0))
+            counts[e.parameters.id] = sent + sum(f.total_bytes for f in flows) // size, again + max(known)
+    return [Seen("segments", sent, again, len(counts)) for sent, again in counts.values() if sent]
