@@ -29,6 +29,7 @@ from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
+from linkladder.judge.uncounted import uncounted
 from linkladder.judge.weighing import GRAVITY, undone, weigh
 from linkladder.model import (
     Contract,
@@ -102,6 +103,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         *concerns(borne_out, chosen, deal, document),
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),
+        *(uncounted(measured, of_one, deal) if bounded else ()),
     ]
     if several.whole is None:
         verdict = not_the_link(verdict, own, _rests_on(verdict, judged, rung, deal))
