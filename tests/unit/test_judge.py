@@ -10,9 +10,11 @@ import freebsd_dci
 from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
 from linkladder import codec
 from linkladder.judge import LimiterKind, Verdict, ceiling, judge_document, judge_rung, with_judgement
-from linkladder.model import CpuUse, Document, Fault, PathMtu, Rtt, RungName, RunState, TcpCounters
+from linkladder.model import CpuUse, Document, Fault, NicCounters, PathMtu, Rtt, RungName, RunState, TcpCounters
 from linkladder.verdicts import Cause
 from trials import changed
+
+ENDS = ("near", "far")
 
 # --- verdicts
 
@@ -48,6 +50,17 @@ def test_short_with_a_saturated_core_cannot_be_judged() -> None:
 def test_a_saturated_core_on_same_host_is_expected() -> None:
     host = both(RungName.SAME_HOST, 4e9, busy=(100.0, 100.0))
     assert judge_document(document(host, both(RungName.DC_LINK, GOOD))).verdict is Verdict.PASS
+
+
+def test_errors_of_a_card_inside_one_host_are_told_and_decide_nothing() -> None:
+    counted = {
+        end: NicCounters("ix0", 68 * 10**8, 68 * 10**8, 10**7, 10**7, crc_errors=50, carrier_lost=1) for end in ENDS
+    }
+    host = both(RungName.SAME_HOST, 4e9, nics=counted)
+    seen = judge_document(document(host, both(RungName.DC_LINK, GOOD))).rungs[0].judgement
+    assert seen.verdict is Verdict.PASS
+    assert any("ix0 of the near end: 300 CRC errors" in said for said in seen.findings)
+    assert any("lost their links meanwhile" in said for said in seen.findings)
 
 
 def test_too_little_headroom_cannot_judge() -> None:

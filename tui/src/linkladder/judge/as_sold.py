@@ -221,7 +221,7 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
         Concern(Cause.OWN_CARD, said, provisional=True, excuses=True, paths=tuple(paths))
         for said, paths in unequal.items()
     ]
-    return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *_card_troubles(rung)]
+    return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *card_troubles(rung)]
 
 
 def _tags(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
@@ -310,7 +310,7 @@ def cards_of(p: Path, document: Document) -> list[tuple[str, Nic]]:
     return found
 
 
-def _card_troubles(rung: RungResult) -> list[Concern]:
+def card_troubles(rung: RungResult) -> list[Concern]:
     """Concerns about CRC and other errors, frames dropped at a full ring, and pause frames of the ends' cards."""
     sums: dict[tuple[str, str, str], int] = {}
     packets: dict[tuple[str, str], int] = {}

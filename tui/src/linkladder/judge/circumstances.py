@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
-from linkladder.judge.as_sold import BELOW, elsewhere, layer, own_cards, sold
+from linkladder.judge.as_sold import BELOW, card_troubles, elsewhere, layer, own_cards, sold
 from linkladder.judge.besides_the_rate import besides_the_rate, pings
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
@@ -35,13 +35,15 @@ SLACK_MS = 0.5  # milliseconds by which a round trip may be longer on any machin
 def concerns(
     rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document
 ) -> list[Concern]:
-    """All concerns about this rung; for a rung inside one host, only those that make its figures doubtful."""
+    """All concerns about this rung; for a rung inside one host, only those about the ends and their figures."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
     order = [*arranged(rung, document), *_left_out(rung)]
     if rung.name in GENERATOR:  # no path can have been away, so that its ends are not to be relied on
         away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(rung, deal)]
         lost = [replace(c, best=None, provisional=True) for c in lost_trials(rung)]
-        return [*found, *away, *lost, *order]
+        real = rung.name is RungName.SAME_HOST  # its machines may share a real card, whose errors are that of no link
+        errors = [replace(c, excuses=False) for c in (*card_troubles(rung), *carriers(rung))] if real else []
+        return [*found, *away, *lost, *errors, *order]
     cards = own_cards(rung, deal, document)
     held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
     mtu = _path_mtu(rung, deal, held)
