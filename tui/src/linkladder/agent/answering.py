@@ -178,9 +178,8 @@ class Service:
         if self.listener:
             await self.listener.close()
             self.listener = None
-        own, peer = self.awaited
-        if peer and not self.targets.known(peer):
-            await self.firewall.shut(own, peer)
+        if self.awaited[1] and not self.targets.known(self.awaited[1]):
+            await self.firewall.shut(*self.awaited)
         self.awaited = ("", "")
 
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
@@ -263,7 +262,7 @@ class Service:
         return self.gate
 
     def _open_gate(self) -> None:
-        if self.gate is not None:
+        if self.gate:
             self.gate.open()
 
     async def do_enough(self, request: wire.Enough) -> None:

@@ -71,8 +71,7 @@ class Engine:
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
         self._ports = ports()
         self._times = TimesOfDay()
-        self._index = 0
-        self._failed = 0
+        self._index = self._failed = 0
         self._round_trip: dict[RungName, float] = {}
 
     async def run(self) -> AsyncIterator[ev.Event]:
