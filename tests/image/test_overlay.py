@@ -130,6 +130,54 @@ def test_state_that_is_in_memory_alone_says_why(tmp_path: Path, part: str, why: 
     assert why in (tmp_path / "state/in-memory").read_text()
 
 
+LABELLED, HALF_MADE = ["llroot", "llroot2", "llstate"], ["llroot", "llroot2", "llstate-new"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "holds", "made"),
+    [
+        (["llroot"], "", True),
+        (["llroot"], "ufs llstate", False),  # the disk was written from an image, and the state is found again
+        (["llroot"], "ufs other", True),
+        (HALF_MADE, "", True),  # the power was cut while it was made
+        (HALF_MADE, "ufs llstate", False),
+        (LABELLED, "ufs llstate", False),
+        (LABELLED, "", False),  # its first block is damaged: fsck looks for a copy of it, and nothing is lost by us
+    ],
+)
+def test_a_state_partition_is_made_once_and_never_over_a_damaged_one(
+    tmp_path: Path, labels: list[str], holds: str, made: bool
+) -> None:
+    """The real functions, with a disk whose partition table is a file of labels."""
+    text = (OVERLAY / "etc/rc.d/llstate").read_text()
+    functions = text[text.index("# The partition of this label") : text.index("llstate_mount()")]
+    table = tmp_path / "table"
+    table.write_text("".join(f"=> 0 da0p{number} {label}\n" for number, label in enumerate(labels, 1)))
+    stand_ins = f"""
+        label=llstate table={table}
+        llstate_disk() {{ echo da0; }}
+        diskinfo() {{ echo da0 512 8000000000; }}
+        dd() {{ :; }}
+        mount() {{ echo /dev/da0p1 / ufs rw; }}
+        fstyp() {{ [ -z "{holds}" ] || echo "{holds}"; }}
+        newfs() {{ echo "newfs $5" >>{tmp_path}/said; }}
+        gpart() {{
+            case "$*" in
+            "show -lp da0") cat $table ;;
+            "show -p da0") echo "1 5000 da0p1 freebsd-ufs" ;;
+            add*) while [ "$1" != -l ]; do shift; done
+                echo "=> 0 da0p$(($(wc -l <$table) + 1)) $2" >>$table ;;
+            modify*) sed "s/da0p$3 .*/da0p$3 $5/" $table >$table.new && mv $table.new $table ;;
+            esac
+        }}
+    """
+    done = subprocess.run(["sh", "-c", f"{stand_ins}\n{functions}\nllstate_make"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "/dev/da0p3\n"), done
+    said = tmp_path / "said"
+    assert (said.read_text() if said.exists() else "") == ("newfs /dev/da0p3\n" if made else "")
+    assert [line.split()[-1] for line in table.read_text().splitlines()] == LABELLED
+
+
 def test_root_gives_nothing_away_that_a_link_of_the_measuring_user_leads_to(tmp_path: Path) -> None:
     """The real function, after a broken tool has put a link where its folder was: a boot must not make /etc its own."""
     text = (OVERLAY / "etc/rc.d/llstate").read_text()
