@@ -197,6 +197,10 @@ def test_every_leg_has_its_own_ports_and_those_of_its_data_connections() -> None
     for _ in range(200):
         used = [{port, *tools.named(rr.tool).data_ports(rr, port)} for port in ports_for(ports(), rr, 4)]
         assert len(set().union(*used)) == 4 * 4
+    full = replace(rr, sessions=32)  # 33 ports each: three legs take all but one
+    for _ in range(20):
+        used = [{port, *tools.named(full.tool).data_ports(full, port)} for port in ports_for(ports(), full, 3)]
+        assert len(set().union(*used)) == sum(map(len, used)) == 99
 
 
 def test_every_end_is_one_however_many_paths_lead_to_it() -> None:

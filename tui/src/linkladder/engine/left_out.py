@@ -1,4 +1,6 @@
-"""Finds experiments whose settings would change nothing here, because a machine lacks them or already has them."""
+"""Finds experiments that are left out: their settings would change nothing here, because a machine lacks them or
+already has them, or they load more paths at once than there are ports for.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,11 @@ def refuse_absent_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` are by peer, '' being this end."""
+    crowded = without_room(rung, paths)
     if not any(
         e.settings or e.cores or e.on_cores or e.affinity is not Affinity.FREE or e.baseline for e in rung.experiments
     ):
-        return {}
+        return crowded
     each = [
         left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
         for path in paths
@@ -64,6 +67,16 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
         beyond = next((one for one in e.settings if one.of_member and e.bundled and int(one.value) > cards), None)
         if beyond and e.id not in found:
             found[e.id] = f"the bundle of this rung's {units.plural(cards, 'path')} has no member {beyond.value}"
+    return found | crowded
+
+
+def without_room(rung: Rung, paths: Sequence[Path]) -> dict[str, str]:
+    """The rung's experiments that load more paths at once than there are test ports for."""
+    found, most = {}, len(tools.TEST_PORTS)
+    for e in rung.experiments:
+        several = len(e.paths or paths)
+        if several > 1 and (needed := several * tools.ports_of(e)) > most:
+            found[e.id] = f"{several} paths at once take {needed} ports, and there are {most}"
     return found
 
 

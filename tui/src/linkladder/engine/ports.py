@@ -23,7 +23,10 @@ def ports() -> Iterator[int]:
 
 
 def ports_for(drawn: Iterator[int], exp: Experiment, legs: int) -> tuple[int, ...]:
-    """A port for each leg of a trial; none of them is used by another leg's data connections."""
+    """A port for each leg of a trial; none of them is used by another leg's data connections.
+
+    Where what was drawn leaves no room between them, they follow each other; a plan asks for no more than there are.
+    """
     found, taken = [next(drawn)], set[int]()
     for port in islice(drawn, len(wire.PORTS)) if legs > 1 else ():
         taken.update((found[-1], *tools.named(exp.tool).data_ports(exp, found[-1])))
@@ -31,4 +34,9 @@ def ports_for(drawn: Iterator[int], exp: Experiment, legs: int) -> tuple[int, ..
             found.append(port)
         if len(found) == legs:
             break
-    return tuple(found)
+    return tuple(found) if len(found) == legs else _side_by_side(found[0], tools.ports_of(exp), legs)
+
+
+def _side_by_side(first: int, each: int, legs: int) -> tuple[int, ...]:
+    every = wire.PORTS
+    return tuple(every[(first - every.start + each * leg) % len(every)] for leg in range(legs))

@@ -67,6 +67,7 @@ __all__ = [
     "ping_argv",
     "ping_ttl",
     "pinged",
+    "ports_of",
     "rtt_of",
     "server_argv",
 ]
@@ -92,6 +93,11 @@ def client_argv(
     exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int = 0
 ) -> tuple[str, ...]:
     return named(exp.tool).client_argv(exp, versions, where, local, remote, port, index)
+
+
+def ports_of(exp: Experiment, port: int = TEST_PORTS.start) -> int:
+    """How many test ports one leg takes, with those of its data connections."""
+    return len({port, *named(exp.tool).data_ports(exp, port)})
 
 
 def expected_seconds(exp: Experiment) -> float:
