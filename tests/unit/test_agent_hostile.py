@@ -79,6 +79,8 @@ def hostile(name: str, value: Any) -> list[Any]:
         return [*bad, 1, 0, "true", [True]]
     if isinstance(value, str) or name in ("server", "protocol_port"):  # one of a few words
         return [*bad, "-h", "a\nb", "/bin/sh", 5, ["tcp"], True]
+    if name == "paths":
+        return [*bad, ["1500"], [-1], [1e300], [20_001], [1] * 101, 1500]
     if isinstance(value, list):
         return [*bad, ["1500"], [-1], [1e300], [1500] * 40, 1500]
     return [*bad, *NO_NUMBERS, -1, 1 << 70, -1e300, 1e300]

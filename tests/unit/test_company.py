@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from linkladder.model import Company, Experiment, Rung, RungName
 from linkladder.model import Path as Pair
 from linkladder.plan import company
 from linkladder.plan.link import Side
+from linkladder.wire.limits import check_experiment
 
 MESH = """name = "m"
 mesh = true
@@ -144,6 +146,14 @@ def test_two_hundred_ends_take_an_hour_where_every_pair_alone_would_take_three_d
     assert seconds == 14
     assert len(company.rounds(pairs)) * seconds / 60 == pytest.approx(46.4, abs=0.1)
     assert len(pairs) * seconds / 3600 == pytest.approx(77.4, abs=0.1)
+
+
+def test_what_two_hundred_ends_are_asked_in_rounds_is_taken_by_each() -> None:
+    rung = plans.read_plan(MESH.replace('["alone", "rounds", "all"]', '"rounds"')).rungs[0]
+    spread = company.spread(replace(rung, paths=company.mesh(named(200))))
+    assert len(spread.experiments) == 199
+    for e in spread.experiments:
+        check_experiment(e)
 
 
 def test_more_paths_at_once_than_there_are_ports_for_are_left_out_and_the_rest_is_measured() -> None:

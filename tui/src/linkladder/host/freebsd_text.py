@@ -36,6 +36,8 @@ class Interface:
     flags: tuple[str, ...] = ()
     mtu: int = 0
     mac: str = ""
+    options: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     media: str = ""
     speed_bps: float | None = None
@@ -67,6 +69,8 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
         flags=tuple(flags.split(",")),
         mtu=mtu,
         mac=ether[1] if ether else "",
+        options=options,
+        capabilities=capabilities,
         addresses=tuple(re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)", paragraph, re.MULTILINE)),
         media=media[1] if media else "",
         speed_bps=_speed(media[1]) if media else None,
@@ -89,9 +93,9 @@ def rx_usecs(interface: str, values: dict[str, str]) -> int | None:
     if not (found := moderation(interface)):
         return None
     prefix, of_driver = found
-    value = values.get(prefix + of_driver.sysctl, "")
+    count = values.get(prefix + of_driver.sysctl, "")
     by_itself = values.get(prefix + of_driver.adapts) in of_driver.itself
-    return int(value) * of_driver.microseconds if value.isdecimal() and not by_itself else None
+    return int(count) * of_driver.microseconds if count.isdecimal() and not by_itself else None
 
 
 def _speed(media: str) -> float | None:

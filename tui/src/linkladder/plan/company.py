@@ -8,6 +8,7 @@ end needs fewer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -108,7 +109,8 @@ def _on(e: Experiment, name: str, paths: tuple[int, ...]) -> Experiment:
 def _names(paths: Sequence[Path]) -> list[str]:
     """Each path by the names of its two ends, or by its number if those names read the same for several paths."""
     ends = [f"{path.origin or NEAR}-{path.peer}" if path.peer else "" for path in paths]
-    return [name if name and ends.count(name) == 1 else f"path{n}" for n, name in enumerate(ends, 1)]
+    times = Counter(ends)
+    return [name if name and times[name] == 1 else f"path{n}" for n, name in enumerate(ends, 1)]
 
 
 def _circle(ends: Sequence[str]) -> dict[frozenset[str], int]:

@@ -10,6 +10,7 @@ from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
 MOST_REPEATS = 100_000  # an end runs one at a time, and of a week's load a plan makes hundreds
+MOST_PATHS = 20_000  # a mesh of 200 ends
 KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
@@ -60,9 +61,9 @@ def check_experiment(exp: Experiment) -> None:
         raise Refused("sizes: at most 32")
     for one in exp.sizes:
         check_range(one, "sizes", 68, 65535)
-    check_range(len(exp.paths), "paths", 0, 64)
+    check_range(len(exp.paths), "paths", 0, len(PORTS))
     for number in exp.paths:
-        check_range(number, "paths", 0, 1000)
+        check_range(number, "paths", 0, MOST_PATHS)
     check_settings(exp.settings)
 
 
