@@ -221,7 +221,7 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
         Concern(Cause.OWN_CARD, said, provisional=True, excuses=True, paths=tuple(paths))
         for said, paths in unequal.items()
     ]
-    return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *card_troubles(rung)]
+    return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *card_troubles(rung, document)]
 
 
 def _tags(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
@@ -310,7 +310,7 @@ def cards_of(p: Path, document: Document) -> list[tuple[str, Nic]]:
     return found
 
 
-def card_troubles(rung: RungResult) -> list[Concern]:
+def card_troubles(rung: RungResult, document: Document) -> list[Concern]:
     """Concerns about CRC and other errors, frames dropped at a full ring, and pause frames of the ends' cards."""
     sums: dict[tuple[str, str, str], int] = {}
     packets: dict[tuple[str, str], int] = {}
@@ -318,7 +318,7 @@ def card_troubles(rung: RungResult) -> list[Concern]:
     for e in rung.experiments:
         for t in e.trials:
             for number, end, c in ((n, one.name, card) for n, one in enumerate(t.ends) for card in one.nics):
-                paths.setdefault((end, c.name), set()).update(_paths_of(rung, t, number, c.name))
+                paths.setdefault((end, c.name), set()).update(_paths_of(rung, document, t, number, c.name))
                 packets[end, c.name] = packets.get((end, c.name), 0) + c.rx_packets + c.tx_packets
                 for counter in say.TROUBLES:
                     if count := getattr(c, counter) or 0:
@@ -334,10 +334,8 @@ def card_troubles(rung: RungResult) -> list[Concern]:
     return found
 
 
-def _paths_of(rung: RungResult, t: TrialResult, number: int, card: str) -> set[int]:
-    """The paths of the trial that use this card of its end `number`; all at that end if none names the card."""
-    near = {g.path for g in t.legs if g.near == number and 0 <= g.path < len(rung.paths)}
-    far = {g.path for g in t.legs if g.far == number and 0 <= g.path < len(rung.paths)}
-    named = {n for n in near if rung.paths[n].local_interface == card}
-    named |= {n for n in far if rung.paths[n].remote_interface == card}
-    return named or near | far
+def _paths_of(rung: RungResult, document: Document, t: TrialResult, number: int, card: str) -> set[int]:
+    """The paths of the trial that use this card of its end `number`; all at that end if none is known to."""
+    at_it = {g.path for g in t.legs if number in (g.near, g.far) and 0 <= g.path < len(rung.paths)}
+    known = {n: [nic.name for name, nic in cards_of(rung.paths[n], document) if t.ends[number].of(name)] for n in at_it}
+    return {n for n in at_it if card in known[n]} or at_it

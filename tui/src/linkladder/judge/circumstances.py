@@ -42,7 +42,7 @@ def concerns(
         away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(rung, deal)]
         lost = [replace(c, best=None, provisional=True) for c in lost_trials(rung)]
         real = rung.name is RungName.SAME_HOST  # its machines may share a real card, whose errors are that of no link
-        errors = [replace(c, excuses=False) for c in (*card_troubles(rung), *carriers(rung))] if real else []
+        errors = [replace(c, excuses=False) for c in (*card_troubles(rung, document), *carriers(rung))] if real else []
         return [*found, *away, *lost, *errors, *order]
     cards = own_cards(rung, deal, document)
     held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
