@@ -62,6 +62,11 @@ def test_what_cannot_be_compared_is_refused(keys: str, expected: str) -> None:
         read(keys)
 
 
+def test_pings_have_no_streams_in_common() -> None:
+    plain, changed = read('tool = "ping"\nsettings = [{kind = "tso", value = "off"}]\nbaseline = true\n')
+    assert (phrases.difference(changed, plain), phrases.beside(changed, plain)) == ("TSO off", "")
+
+
 def test_cores_double_up_to_all_that_there_are() -> None:
     assert [e.cores for e in read('cores = "auto"\n', cores=6)] == [1, 2, 4, 6]
 

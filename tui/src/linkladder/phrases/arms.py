@@ -132,7 +132,8 @@ def beside(p: Experiment, before: Experiment) -> str:
     """What an arm has in common with the arm that it is compared with, such as '1 stream' or '50 sessions'."""
     if p.protocol is Protocol.RR:
         return units.plural(p.sessions, "session") if p.sessions == before.sessions else ""
-    shared = [streams(p.streams)] if p.streams == before.streams else []
+    loads = p.protocol is not Protocol.ECHO
+    shared = [streams(p.streams)] if loads and p.streams == before.streams else []
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
     shared += [cores(p)] if cores(p) and cores(p) == cores(before) else []
