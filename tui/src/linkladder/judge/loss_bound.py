@@ -145,8 +145,8 @@ def _segments(loads: list[ExperimentResult], path: int, way: Direction, deal: Co
     counts: dict[str, tuple[int, int]] = {}
     for e, t, paths in _trials(loads, path, way, Protocol.TCP):
         flows = [f for f in t.flows if f.direction is way]
-        told = [f.retransmits for f in flows if f.retransmits is not None]
-        by_tool = [sum(told)] if told and len(told) == len(flows) else []
+        counts_of_flows = [f.retransmits for f in flows if f.retransmits is not None]
+        by_tool = [sum(counts_of_flows)] if flows and len(counts_of_flows) == len(flows) else []
         counted = t.sender(way).tcp
         by_end = [counted.retransmits] if counted is not None and counted.retransmits is not None else []
         known = by_tool if by_tool and paths > 1 else [*by_tool, *by_end]
