@@ -17,6 +17,7 @@ from linkladder.judge.besides_the_rate import FEW
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import of_path, ways
 from linkladder.judge.outages import by_chance
+from linkladder.judge.shared_ends import of_path_alone
 from linkladder.judge.udp import above_contract, lost_between
 from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Role, Rtt, RungResult, TrialResult
 from linkladder.phrases import loss_bound as say
@@ -120,7 +121,7 @@ def _trials(
     """Each trial of the kind that loaded the path this way, without other paths, and how many it loaded in all."""
     for e in loads:
         for t in e.trials if e.parameters.protocol is kind and way in ways(e.parameters) else ():
-            one = of_path(t, path)
+            one = of_path_alone(t, path, way) if kind is Protocol.UDP else of_path(t, path)
             if one.ok:
                 yield e, one, len(t.loads)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
-from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, of_path, paced
+from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, paced
 from linkladder.judge.outages import by_chance
+from linkladder.judge.shared_ends import of_path_alone
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, Role, TrialResult
@@ -36,7 +37,7 @@ def judge_udp(
 ) -> Judgement:
     """Judge what arrived of what was sent at an even pace; loss at an end is not held against the path."""
     p = result.parameters
-    paths = list(_paths(p, usable).values())
+    paths = list(_paths(p, usable, direction).values())
     trials = [paced(t, one.asked, direction) for one in paths for t in one.trials]
     loss = max(q.loss for q in trials)
     offered = p.udp_rate_bps or 0.0
@@ -78,14 +79,18 @@ class _Path:
     trials: list[TrialResult]
 
 
-def _paths(p: Experiment, usable: list[TrialResult]) -> dict[int, _Path]:
+def _paths(p: Experiment, usable: list[TrialResult], way: Direction) -> dict[int, _Path]:
     numbers = dict.fromkeys(leg.path for t in usable for leg in t.legs if leg.role is Role.LOAD)
-    return {n: _of_each(usable, p, n) for n in numbers} if len(numbers) > 1 else {n: _Path(p, usable) for n in numbers}
+    return (
+        {n: _of_each(usable, p, n, way) for n in numbers}
+        if len(numbers) > 1
+        else {n: _Path(p, usable) for n in numbers}
+    )
 
 
 def losing_paths(result: ExperimentResult, contract: Contract, direction: Direction) -> tuple[int, ...]:
     """Those of the setting's paths that are themselves to blame for loss."""
-    paths = _paths(result.parameters, [t for t in result.trials if t.ok])
+    paths = _paths(result.parameters, [t for t in result.trials if t.ok], direction)
     return tuple(n for n, one in paths.items() if any(v is Verdict.FAIL for v, _ in _blamed(one, direction, contract)))
 
 
@@ -97,8 +102,8 @@ def lost_between(t: TrialResult, p: Experiment, paths: int, direction: Direction
     return q.loss if t.receiver(direction).udp_dropped is None else _dropped_by_nobody(t, q, direction)
 
 
-def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:
-    parts = [of_path(t, number) for t in trials]
+def _of_each(trials: list[TrialResult], p: Experiment, number: int, way: Direction) -> _Path:
+    parts = [of_path_alone(t, number, way) for t in trials]
     return _Path(share(p, len(trials[0].loads)), [t for t in parts if t.loads])
 
 
