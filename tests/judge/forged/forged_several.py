@@ -10,7 +10,7 @@ from typing import Any
 
 from forge_arms import both_at_once, broken, dropped, never_asked, once, paced_udp, rates, together, visited
 from forge_long import lengthened, shaped
-from forge_pairs import ALONE, SIDE, Json, loads, paced, pings, shared, silent, without_link
+from forge_pairs import ALONE, SIDE, Json, idle_pings, loads, paced, pings, shared, silent, without_link
 
 from linkladder.verdicts import Cause as C
 
@@ -125,6 +125,13 @@ def limits() -> Iterator[Forgery]:
     ), "INCOMPLETE", C.PING_LOSS  # fmt: skip
     yield "idle pings of one pair are not there", echo_of(0), "UNSURE", C.PING_LOSS
     yield "a limit of delay that holds", delay, "PASS", C.REACHED
+    slow = idle_pings(pings(60.0), 1)
+    yield "a limit of delay that the second pair breaks", together(delay, slow), "FAIL", C.DELAY
+    for name, of, verdict in (("its", 1, "CANNOT JUDGE"), ("the other's", 0, "FAIL")):
+        yield f"a limit of delay that the second pair breaks, {name} near end hardly ran", together(
+            delay, slow, loads(starved, "", of)
+        ), verdict, C.DELAY  # fmt: skip
+    yield "a limit of delay, and idle pings of one pair alone", together(delay, echo_of(0)), "INCOMPLETE", C.DELAY
     yield "300 ms by the far end's pings of one pair", together(delay, beside("far", 300.0)), "UNSURE", C.DELAY
     yield "none of the far end's pings of one pair answered", beside("far", 3.0, 0), "UNSURE", C.PING_LOSS
     yield "none of the near end's pings of one pair answered", beside("near", 3.0, 0), "UNSURE", C.PING_LOSS
@@ -181,6 +188,11 @@ def without_pings() -> Callable[[Json], None]:
         without_pings_beside()(d)
 
     return edit
+
+
+def starved(t: Json, leg: Json) -> None:
+    if t["ends"]:
+        t["ends"][leg["near"]]["cpu"].update(starved=0.3)
 
 
 def unpinged(t: Json, leg: Json) -> None:

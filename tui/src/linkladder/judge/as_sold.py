@@ -12,23 +12,27 @@ import re
 import statistics
 from dataclasses import replace
 
+from linkladder.judge import evidence
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
 from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import ways
 from linkladder.judge.withheld import STARVED, withheld
 from linkladder.model import (
     Contract,
+    Direction,
     Document,
     Layer,
     Nic,
     Path,
     Protocol,
+    Role,
     RungName,
     RungResult,
     SocketStat,
     TrialResult,
 )
 from linkladder.phrases import as_sold as say
+from linkladder.phrases.outages import of_path
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 ALIKE = 0.0015  # share by which a rate may miss a layer's ceiling; the ceilings of two layers differ by more
@@ -76,45 +80,60 @@ def _limits_of_another_class(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _delay(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
-    """Concerns about the delay against the contract's limit; of several series of pings the slowest counts."""
+    """Concerns about each path's delay against the contract's limit; of several series of pings the slowest counts."""
     limit = deal.delay_ms
     if limit is None:
         return []
-    middle = max(_typical(rung), default=None)
-    if middle is None:
-        return [Concern(Cause.DELAY, say.delay_unknown(limit), Verdict.INCOMPLETE)]
-    if middle <= limit:
-        return []
-    figures, said = {"rtt_ms": middle}, say.delay_above(middle, limit)
-    for below in (r for r in document.rungs if r.name in BELOW and len(rung.paths) == len(r.paths) == 1):
-        without = max(_typical(below), default=0.0)
-        if without > limit >= middle - without:
-            said = say.as_long_below(said, below.name, without)
-            return [Concern(Cause.DELAY, said, Verdict.CANNOT_JUDGE, figures=figures)]
-    if weak := _starved(rung):
-        said = say.end_hardly_ran(said, weak)
-        return [Concern(Cause.DELAY, said, Verdict.CANNOT_JUDGE, figures=figures)]
-    return [Concern(Cause.DELAY, said, Verdict.FAIL, figures=figures)]
+    typical = {n: _typical(rung, n) for n in range(max(1, len(rung.paths)))}
+    loads = [g for e in rung.experiments if e.parameters.protocol in LOADS for t in e.trials for g in t.legs]
+    loaded = {g.path for g in loads if g.role is Role.LOAD}
+    lacking = [n for n in typical if not typical[n] and n in loaded]
+    if lacking or not any(typical.values()):
+        which = of_path(rung.paths, lacking, Direction.FORWARD) if lacking and len(rung.paths) > 1 else ""
+        return [
+            Concern(Cause.DELAY, say.delay_unknown(limit, which), Verdict.INCOMPLETE),
+            *_above(typical, rung, limit, document),
+        ]
+    return _above(typical, rung, limit, document)
 
 
-def _typical(rung: RungResult) -> list[float]:
-    """The median of each series of pings on the idle link that was answered at all."""
-    echo = (e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO)
-    series = [t.rtt for e in echo for t in e.trials if t.ok and t.rtt is not None and t.rtt.received]
+def _above(typical: dict[int, list[float]], rung: RungResult, limit: float, document: Document) -> list[Concern]:
+    found = []
+    for number, middle in ((n, max(seen)) for n, seen in typical.items() if seen):
+        if middle <= limit:
+            continue
+        verdict, said = Verdict.FAIL, say.delay_above(middle, limit)
+        as_long = [
+            (below.name, without)
+            for below in document.rungs
+            if below.name in BELOW and len(rung.paths) == len(below.paths) == 1
+            if (without := max(_typical(below, 0), default=0.0)) > limit >= middle - without
+        ]
+        if as_long:
+            verdict, said = Verdict.CANNOT_JUDGE, say.as_long_below(said, *as_long[0])
+        elif weak := _starved(rung, number):
+            verdict, said = Verdict.CANNOT_JUDGE, say.end_hardly_ran(said, weak)
+        found.append(Concern(Cause.DELAY, said, verdict, figures={"rtt_ms": middle}, paths=(number,)))
+    return found
+
+
+def _typical(rung: RungResult, number: int) -> list[float]:
+    """The median of each series of pings on that path, idle, that was answered at all."""
+    echo = [e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO]
+    legs = [g for e in echo for t in e.trials for g in t.legs if g.role is Role.LOAD and g.path == number]
+    series = [g.outcome.rtt for g in legs if g.outcome.ok and g.outcome.rtt is not None and g.outcome.rtt.received]
     middles = [r.p50_ms if r.p50_ms is not None else r.avg_ms for r in series]
     return [ms for ms in middles if ms is not None]
 
 
-def _starved(rung: RungResult) -> str:
-    """The end that a quota or a hypervisor starved in most trials with load; '' if none, or there are several paths.
+def _starved(rung: RungResult, number: int) -> str:
+    """The end of that path that a quota or a hypervisor starved in most trials with load; '' if none.
 
     Trials with load are used because CPU is never withheld from an end that is idle except for pings.
     """
-    if len(rung.paths) > 1:
-        return ""
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     shares: dict[str, list[float]] = {}
-    for end in (end for e in loads for t in e.trials if t.ok for end in t.ends):
+    for end in (end for e in loads for t in e.trials if t.ok for end in evidence.of_path(t, number).ends):
         shares.setdefault(end.name, []).append(withheld(end.cpu))
     return next((name for name, seen in shares.items() if statistics.median(seen) >= STARVED), "")
 

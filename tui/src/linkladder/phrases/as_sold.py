@@ -155,8 +155,10 @@ def inside_card(card: str, rung: str) -> str:
     return f"{card} is a card of the end's own loopback: what goes there stays inside it, and this is not {rung}."
 
 
-def delay_unknown(limit_ms: float) -> str:
-    return f"The round trip was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
+def delay_unknown(limit_ms: float, which: str = "") -> str:
+    """`which`: of several paths those that it is about."""
+    of = f" of {which}" if which else ""
+    return f"The round trip{of} was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
 
 
 def delay_above(idle_ms: float, limit_ms: float) -> str:
