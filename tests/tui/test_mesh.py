@@ -14,12 +14,14 @@ from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
 from linkladder.app.widgets.mesh_grid import explained
+from linkladder.model import Protocol
 from linkladder.phrases import company as words
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
 from replay_backend import ReplayBackend
 from several import NAMES, document
 
 CONSOLE = (80, 25)
+BUSY = {"near": 10, "beta": 41, "gamma": 93, "delta": 52}  # percent of each end's cores
 
 
 def backend(ends: int = 8) -> ReplayBackend:
@@ -92,6 +94,24 @@ async def test_a_run_over_several_paths_leads_to_it() -> None:
         await until(pilot, "m Mesh")
         await pilot.press("m")
         await until(pilot, "from / to")
+
+
+async def test_of_several_other_ends_the_busiest_is_shown_while_they_are_loaded() -> None:
+    made = backend(4)
+    plan = document(4).run.plan
+    name = plan.rungs[0].name
+    tcp = next(e for e in plan.rungs[0].experiments if e.protocol is Protocol.TCP)
+    made.entries = [
+        (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
+        (0.0, events.RungStarted(name, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(name, tcp.id, 0, 0, 20.0)),
+        *((1.0, events.Sampled(end, synth.sample(1, busy, 1 << 30))) for end, busy in BUSY.items()),
+    ]
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(plan)
+        text = await until(pilot, "gamma 3.8 of 4 cores busy")
+        assert "far, beta" not in text
 
 
 async def test_a_run_over_one_path_offers_none() -> None:

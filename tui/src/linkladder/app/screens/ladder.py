@@ -242,7 +242,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._put("so-far", Text.assemble(("Trials so far\n", "bold"), "\n".join(reversed(lines)), no_wrap=True))
 
     def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
-        """Show CPU and memory of both ends side by side, except for pings, which need neither."""
+        """Show CPU and memory of both ends side by side, except for pings, which need neither; of several other ends
+        the busiest one.
+        """
         shown = trial.experiment.protocol not in PINGS and self.size.height >= SHORT
         self.query_one("#ends").display = shown
         if not shown:
@@ -252,6 +254,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._put("near", bars.cores("near", trial.samples.get(End.NEAR), width // 2 - 1, rows))
         if trial.rung == RungName.LOCALHOST:
             self._put("far", Text("far   the same machine on this rung", "dim"))
+        elif others := {end: one for end, one in trial.samples.items() if end not in tuple(End)}:
+            name = max(others, key=lambda end: max((core.busy for core in others[end].cores), default=0.0))
+            self._put("far", bars.cores(f"{name}, busiest of {len(others)}", others[name], width // 2 - 1, rows))
         else:
             name = f"far, {peer}" if peer else "far"
             self._put("far", bars.cores(name, trial.samples.get(End.FAR), width // 2 - 1, rows))
