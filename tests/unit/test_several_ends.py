@@ -112,6 +112,14 @@ async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_s
     assert document.run.state == "complete"
 
 
+async def test_an_address_that_only_a_busy_end_knows_is_missed_for_that_reason(own_state: Path, agents: Agents) -> None:
+    agents.refuses.add("delta")
+    document, _ = await measured(own_state, agents, ECHO, pairs=(*PAIRS[:2], Pair("127.0.0.1", "", "delta")))
+    why = document.rungs[0].unavailable
+    assert "delta is out of reach: delta: busy: omega, run 1 is measuring with this appliance" in why
+    assert why.endswith("the link description has no address of delta")
+
+
 async def test_a_trial_that_is_given_up_is_not_said_to_be_done_again(own_state: Path, agents: Agents) -> None:
     alone = replace(ECHO, count=60, company=Company.ALONE, paths=(1,))
     document, seen = await measured(own_state, agents, alone, kill="gamma")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
 from linkladder.engine.interruptions import shares_a_card
+from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.route import Route
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import HostFacts, Path
@@ -46,6 +47,19 @@ class Missing:
 def without_one(routes: Iterable[Route]) -> bool:
     """Whether an end of these was out of reach when they were made."""
     return any(isinstance(side.point, Missing) for route in routes for side in route.sides)
+
+
+def way(named: Path, ends: Mapping[str, FarEnd | Missing], near: EndPoint) -> Path:
+    """The path with both addresses; one that only an end out of reach could tell is missed for that reason."""
+    here: EndPoint = ends[named.origin] if named.origin else near
+    there = ends[named.peer]
+    try:
+        return resolve(named, here.hello, there.hello)
+    except PathUnknown as error:
+        away = next((end for end in (here, there) if isinstance(end, Missing)), None)
+        if away is None:
+            raise
+        raise PathUnknown(f"{away.reason}, and the link description has no address of {away.name}") from error
 
 
 class FarEnds:

@@ -16,13 +16,13 @@ from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, without_one
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, way, without_one
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
-from linkladder.engine.paths import PathUnknown, moved, resolve
+from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import admitted, keep_host, take_up
@@ -239,7 +239,7 @@ class Engine:
             surveyed = bool(named.origin)  # what two others are to each other cannot be seen from here
             while True:
                 ends = await self._ends.at_hand(rung.peers)
-                path = resolve(named, ends.get(named.origin, self.near).hello, ends[named.peer].hello)
+                path = way(named, ends, self.near)
                 if surveyed or isinstance(ends[named.peer], Missing):
                     break
                 over = routes([(path, self.near, ends[named.peer])], self.near)
