@@ -101,3 +101,13 @@ def test_the_client_is_the_end_that_ran_it() -> None:
     (matrix,) = page_matrices(tcp(R, (usual,)))
     cell = matrix.rows[0][1][0]
     assert cell is not None and (cell.server, cell.client) == ("77 %", "11 %")
+
+
+def test_what_is_compared_on_each_path_says_on_which() -> None:
+    plain = Experiment("tcp", direction=F, paths=(1,))
+    off = dataclasses.replace(plain, streams=8)
+    assert phrases.beside(off, plain) == "path 2 alone"
+    assert phrases.beside(dataclasses.replace(off, streams=1), plain) == "1 stream, path 2 alone"
+    pairs = [Experiment("rr", protocol=Protocol.RR, sessions=n, paths=(0, 2)) for n in (10, 10, 50)]
+    assert phrases.beside(pairs[1], pairs[0]) == "10 sessions, paths 1, 3 side by side"
+    assert phrases.beside(pairs[2], pairs[0]) == "paths 1, 3 side by side"

@@ -97,13 +97,19 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
-    if p.paths:
-        numbers = ", ".join(str(number + 1) for number in p.paths)
-        found.append(f"path {numbers} alone" if len(p.paths) == 1 else f"paths {numbers} side by side")
+    found += _on_paths(p)
     found += [settings(p)] if p.settings else []
     if p.label:
         found.append(f'"{p.label}"')
     return found
+
+
+def _on_paths(p: Experiment) -> list[str]:
+    """Which of a rung's paths carry the load, where it names some."""
+    if not p.paths:
+        return []
+    numbers = ", ".join(str(number + 1) for number in p.paths)
+    return [f"path {numbers} alone" if len(p.paths) == 1 else f"paths {numbers} side by side"]
 
 
 def difference(p: Experiment, before: Experiment) -> str:
@@ -130,14 +136,15 @@ def difference(p: Experiment, before: Experiment) -> str:
 
 def beside(p: Experiment, before: Experiment) -> str:
     """What an arm has in common with the arm that it is compared with, such as '1 stream' or '50 sessions'."""
+    where = _on_paths(p) if p.paths == before.paths else []
     if p.protocol is Protocol.RR:
-        return units.plural(p.sessions, "session") if p.sessions == before.sessions else ""
+        return ", ".join([units.plural(p.sessions, "session")] * (p.sessions == before.sessions) + where)
     loads = p.protocol is not Protocol.ECHO
     shared = [streams(p.streams)] if loads and p.streams == before.streams else []
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
     shared += [cores(p)] if cores(p) and cores(p) == cores(before) else []
-    return ", ".join(shared + [setting(one) for one in p.settings if one in before.settings])
+    return ", ".join([*shared, *where, *(setting(one) for one in p.settings if one in before.settings)])
 
 
 def settings(p: Experiment) -> str:
