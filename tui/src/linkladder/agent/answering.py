@@ -33,9 +33,9 @@ MISSING = "not found; install it (linkladder doctor says how)"
 class Service:
     """One end of a trial; it reports events to `say`."""
 
-    def __init__(self, say: Callable[[wire.Event], None], caller: Caller = Caller.CONSOLE) -> None:
+    def __init__(self, say: Callable[[wire.Event], None], caller: Caller = Caller.CONSOLE, peer: str = "") -> None:
         self.say = say
-        self.targets = Targets(caller)
+        self.targets = Targets(caller, peer)
         self.turn = Turn()
         self.lock = self.turn.lock
         self.children = Children(say, self.lock.descriptors)

@@ -27,15 +27,15 @@ def main(peer: str | None, introduced: bool = False) -> int:
     os.dup2(2, 1)  # keeps anything that a library prints out of the protocol's channel
     with register_session(peer) if peer else contextlib.nullcontext():
         caller = Caller.INTRODUCER if introduced else Caller.PEER if peer else Caller.CONSOLE
-        asyncio.run(Agent(caller).serve(sys.stdin.buffer, out))
+        asyncio.run(Agent(caller, peer or "").serve(sys.stdin.buffer, out))
     return 0
 
 
 class Agent:
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, peer: str = "") -> None:
         self._writer: asyncio.StreamWriter | None = None
         self._busy: set[asyncio.Task[None]] = set()
-        self._service = Service(self._say, caller)
+        self._service = Service(self._say, caller, peer)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
         loop = asyncio.get_running_loop()

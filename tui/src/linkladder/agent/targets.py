@@ -12,10 +12,9 @@ import os
 from enum import Enum
 
 from linkladder import host, wire
+from linkladder.agent.knocks import SILENT, Knocks
 from linkladder.agent.probing import COORDINATES, SERVES
 from linkladder.host import addresses
-
-SILENT = 16  # unanswered addresses that may be probed in one run, so that no peer can scan networks with this end
 
 
 class Caller(Enum):
@@ -29,16 +28,16 @@ class Caller(Enum):
 class Targets:
     """The addresses to which test traffic may go during one reservation."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, peer: str = "") -> None:
         self.caller = caller
         self._proved: set[str] = set()
-        self._knocked: set[str] = set()
+        self._knocks = Knocks(peer)
         self._kept: str | None = None  # None until it has been looked up
 
     def forget(self) -> None:
         """Forget all addresses at the end of a run."""
         self._proved.clear()
-        self._knocked.clear()
+        self._knocks.forget()
 
     @property
     def role(self) -> bytes:
@@ -55,6 +54,7 @@ class Targets:
     def met(self, address: str) -> None:
         """Note that the address has answered a nonce of this end under the trial's key."""
         self._proved.add(_plain(address))
+        self._knocks.answered(_plain(address))
 
     def met_by(self, address: str, role: bytes, expected: str) -> bool:
         """Whether one that knocked here is the one that was announced, and may be a target from now on."""
@@ -91,10 +91,10 @@ class Targets:
         """Limit how many silent addresses may be probed, since those hosts have not agreed to receive even a few
         packets.
         """
-        silent = self._knocked - self._proved
-        if not self.known(address) and _plain(address) not in silent and len(silent) >= SILENT:
-            raise wire.Refused(f"{address}: {SILENT} other addresses were knocked at in this run and did not answer")
-        self._knocked.add(_plain(address))
+        if not self.known(address) and not self._knocks.may(_plain(address)):
+            raise wire.Refused(
+                f"{address}: {SILENT} other addresses were knocked at in the last hour and did not answer"
+            )
 
 
 def _operators() -> str:
