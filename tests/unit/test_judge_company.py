@@ -19,7 +19,9 @@ from linkladder.model import (
     Experiment,
     ExperimentResult,
     Fault,
+    Interval,
     Leg,
+    NicCounters,
     Outcome,
     Path,
     Plan,
@@ -126,6 +128,20 @@ def test_a_card_excuses_its_own_path_and_no_other() -> None:
         (Verdict.FAIL, Cause.SHORT), (Verdict.CANNOT_JUDGE, Cause.OWN_CARD),
     ]  # fmt: skip
     assert "ix0 of delta" in seen.cells[1].judgement.sentence
+
+
+def test_a_path_alone_is_not_short_for_a_second_without_link_of_its_card() -> None:
+    able = Able(frozenset({"near", "gamma"}), frozenset({"beta", "delta"}))
+    bps = ALONE * 0.95
+    seconds = [Interval(n, n + 1, 0 if n == 4 else int(ALONE / 8), Direction.FORWARD) for n in range(20)]
+    found = measured((1,), [bps], Company.ALONE)
+    for times, verdict in ((1, Verdict.CANNOT_JUDGE), (0, Verdict.FAIL)):
+        ends = (EndRecord("near"), EndRecord("far", nics=(NicCounters("ix0", carrier_lost=times),)))
+        load = found.trials[0].legs[0]
+        legs = (replace(load, outcome=replace(load.outcome, intervals=tuple(seconds))),)
+        trials = tuple(replace(t, legs=legs, ends=ends) for t in found.trials)
+        seen = judged(PAIRS[:2], *alone(ALONE)[:1], replace(found, trials=trials), below=able)
+        assert seen.cells[1].judgement.verdict is verdict
 
 
 def test_that_paths_take_nothing_is_said_only_of_paths_without_a_common_end_measured_together() -> None:

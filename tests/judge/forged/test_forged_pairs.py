@@ -184,6 +184,12 @@ def of_cards() -> Iterator[Row]:
                 (lengthened(10)(d), loads(dead, SIDE, 1)(d)), loads(without_link, SIDE, gone == "its own")(d)
             )
         ), verdict, C.OUTAGE  # fmt: skip
+    for lost, verdict, why in ((True, "CANNOT JUDGE", C.OWN_CARD), (False, "FAIL", C.SHORT)):
+        yield BOTH_WAYS, f"the sum is short by a dead second, {'a' if lost else 'no'} card lost its link", (
+            lambda d, lost=lost: (
+                (lengthened(10)(d), loads(shaped(1, 1, 0.0, 1), SIDE, 1)(d)), lost and loads(without_link, SIDE, 1)(d)
+            )
+        ), verdict, why  # fmt: skip
     yield BOTH_WAYS, "both pairs dead for seconds, one card runs half duplex", (
         lambda d: (loads(silent, SIDE)(d), cards_of("beta", half_duplex=True)(d))
     ), "FAIL", C.OUTAGE  # fmt: skip

@@ -18,7 +18,7 @@ from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import carried, of_sums, repeats
 from linkladder.judge.evidence import WARM, of_path
-from linkladder.judge.experiments import reached
+from linkladder.judge.experiments import reached, without_link
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
@@ -221,6 +221,8 @@ def _judge_alone(
         verdict, cause, text = Verdict.CANNOT_JUDGE, why, say.reached_unsurely(alone, spread, needed)
     elif alone >= needed:
         verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
+    elif gone := _without_link(best, needed):
+        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.OWN_CARD, say.reached(alone, needed) + f". But {gone}"
     elif busy:
         verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.weak(alone, needed, busy)
     elif window := _window(rung, best, alone, deal):
@@ -234,6 +236,11 @@ def _judge_alone(
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def _without_link(best: Sequence[Seen], needed: float) -> str:
+    trials = [of_path(s.trial, s.path) for s in best if s.bps is not None]
+    return without_link(trials, best[0].asked, best[0].direction, needed)
 
 
 def alone_spread(rung: RungResult, best: Sequence[Seen]) -> Spread | None:
@@ -302,7 +309,8 @@ def _whole(
     needed = limit * deal.pass_ratio if limit is not None else None
     each = {(c.path, Direction(c.direction)): c.alone_bps for c in cells if c.alone_bps is not None}
     loads = across(rung.paths, _side_by_side(seen), each)
-    own = {name: one.spread for name, one in of_sums(rung).items() if one.spread is not None}
+    repeated = of_sums(rung, needed or 0.0)
+    own = {name: one.spread for name, one in repeated.items() if one.spread is not None}
     sums = {name: own[name].median if name in own else load.together for name, load in loads.items()} or sums
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
@@ -314,6 +322,9 @@ def _whole(
         elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
             reasons.append(say.too_weak(alone or sums[least], needed))
+        elif sums[least] < needed and least in repeated and (gone := repeated[least].without_link):
+            verdict, cause = Verdict.CANNOT_JUDGE, Cause.OWN_CARD
+            reasons.append(say.busy_together(sums[least], needed, gone))
         elif sums[least] < needed and least in loads and loads[least].busy:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.BUSY_END
             reasons.append(say.busy_together(sums[least], needed, loads[least].busy))

@@ -13,13 +13,14 @@ from linkladder import phrases
 from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import counted, of_path
-from linkladder.judge.experiments import reached, spread_of
+from linkladder.judge.experiments import reached, spread_of, without_link
 from linkladder.judge.interim_looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.model import (
     Company,
     Contract,
     Direction,
+    EndRecord,
     Experiment,
     ExperimentResult,
     Fault,
@@ -40,6 +41,7 @@ class Repeats:
 
     spread: Spread | None  # of the good ones
     failed: tuple[str, ...]  # why the others failed
+    without_link: str = ""  # which cards lost their link in every repeat below what the paths need, if that explains it
 
 
 def carried(t: TrialResult, paths: Collection[int], way: Direction, bounded: bool) -> float | None:
@@ -52,29 +54,38 @@ def carried(t: TrialResult, paths: Collection[int], way: Direction, bounded: boo
 
 
 def of_paths(t: TrialResult, paths: Collection[int]) -> TrialResult:
-    """The trial with only the loads of these paths."""
-    return replace(t, legs=tuple(g for g in t.legs if g.role is Role.LOAD and g.path in paths))
+    """The trial with only the loads of these paths, and nothing of other ends than theirs."""
+    legs = tuple(g for g in t.legs if g.role is Role.LOAD and g.path in paths)
+    used = {n for g in legs for n in (g.near, g.far)}
+    ends = tuple(end if n in used else EndRecord(end.name) for n, end in enumerate(t.ends))
+    return replace(t, legs=legs, ends=ends)
 
 
 def repeats(
-    trials: Sequence[TrialResult], p: Experiment, paths: Collection[int], way: Direction, bounded: bool
+    trials: Sequence[TrialResult],
+    p: Experiment,
+    paths: Collection[int],
+    way: Direction,
+    bounded: bool,
+    needed: float = 0.0,
 ) -> Repeats:
-    """What these paths carried together in each of the setting's trials that loaded them all."""
+    """What these paths carried together in each of the setting's trials that loaded them all; they need so much."""
     mine = [part for part in (of_paths(t, paths) for t in trials) if {g.path for g in part.legs} >= set(paths)]
     good = [(t, bps) for t in mine if (bps := carried(t, paths, way, bounded)) is not None]
     seen = spread_of([t for t, _ in good], [bps for _, bps in good], way, confidence(p))
-    return Repeats(seen, tuple(t.reason for t in mine if not t.ok))
+    gone = without_link([t for t, _ in good], p, way, needed)
+    return Repeats(seen, tuple(t.reason for t in mine if not t.ok), gone)
 
 
-def of_sums(rung: RungResult) -> dict[str, Repeats]:
-    """For each direction of what the paths share, the repeats of the setting that carried most."""
+def of_sums(rung: RungResult, needed: float = 0.0) -> dict[str, Repeats]:
+    """For each direction of what the paths share, the repeats of the setting that carried most; it needs so much."""
     bounded = rung.name is RungName.DC_LINK
     found: dict[str, Repeats] = {}
     for e in one_way(rung):
         way = e.parameters.direction
         loaded = {n for t in e.trials for g in t.legs if g.role is Role.LOAD and 0 <= (n := g.path) < len(rung.paths)}
         for name, paths in groups(rung.paths, loaded, way).items() if len(loaded) > 1 else ():
-            one = repeats(e.trials, e.parameters, paths, way, bounded)
+            one = repeats(e.trials, e.parameters, paths, way, bounded, needed)
             if name not in found or _median(one) > _median(found[name]):
                 found[name] = one
     return found

@@ -238,7 +238,7 @@ def _kept_from_cpu(
     return tuple(found)
 
 
-def _without_link(trials: list[TrialResult], p: Experiment, direction: Direction, needed: float) -> str:
+def without_link(trials: list[TrialResult], p: Experiment, direction: Direction, needed: float) -> str:
     """Which cards lost their link in every trial below the bar, if most seconds reach it all the same; '' if not so."""
     below = [t for t in trials if direction_bps(t, p, direction) < needed]
     seconds = [counted(t.intervals, direction) for t in below if t.carriers_lost]
@@ -279,7 +279,7 @@ def _judge_tcp(
             Cause.SCATTERED,
         )  # fmt: skip
     short = say.needed(seen, *bar)
-    if gone := _without_link(usable, p, direction, needed):
+    if gone := without_link(usable, p, direction, needed):
         said = say.but(short, f"{gone}.")
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures, Cause.OWN_CARD
