@@ -56,3 +56,13 @@ def test_a_wait_inside_an_end_is_no_failure_of_the_link() -> None:
 def test_the_far_end_s_pings_stand_beside_the_near_one_s() -> None:
     one = trial(6e8, F, rtt_under_load=seen(30.0), far_rtt_under_load=seen(9.2))
     assert one.rtt_under_load == seen(30.0) and one.pinged_under_load(End.FAR) == seen(9.2)
+
+
+@pytest.mark.parametrize("by", ["near", "far"])
+def test_pings_of_either_end_that_were_lost_beside_a_load_are_told(by: str) -> None:
+    lossy = {f"{'' if by == 'near' else 'far_'}rtt_under_load": Rtt(50, 40, 9, 10, 11, 10, 11, 0.1)}
+    both = {"rtt_under_load": seen(IDLE), "far_rtt_under_load": seen(IDLE)} | lossy
+    ways = (tcp(way, tuple(trial(9.5e8, way, n, **both) for n in range(3))) for way in (F, R))
+    judged = judge_document(document(rung(RungName.DC_LINK, ping(IDLE), *ways))).rungs[-1]
+    told = [said for said in judged.judgement.findings if "beside TCP were not answered" in said]
+    assert told == [f"60 of 300 pings of the {by} end beside TCP were not answered."]

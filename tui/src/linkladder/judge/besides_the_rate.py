@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections.abc import Iterator
 from dataclasses import replace
 
 from linkladder.judge.contradictions import contradiction
@@ -113,13 +114,18 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     if unknown:
         said = say.pings_failed(unknown[0], deal.loss_percent)
         found.append(Concern(Cause.PING_LOSS, said, Verdict.INCOMPLETE))
-    under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
-    sent, got = sum(r.sent for r in under), sum(r.received for r in under)
-    if sent - got > 0.02 * sent:
-        said = say.pings_beside_lost(sent - got, sent)
-        figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
-        found.append(Concern(Cause.PING_LOSS, said, figures=figures))
-    return found
+    return [*found, *_lost_beside(rung)]
+
+
+def _lost_beside(rung: RungResult) -> Iterator[Concern]:
+    """Findings about pings of either end that were lost beside loads, whichever path they were on."""
+    legs = [g for e in rung.experiments for t in e.trials if t.ok for g in t.legs if g.role is Role.PING]
+    for by in End:
+        under = [g.outcome.rtt for g in legs if g.pinged_by is by and g.outcome.rtt is not None]
+        sent, got = sum(r.sent for r in under), sum(r.received for r in under)
+        if 0 < got < 0.98 * sent:  # of none at all tells `beside_loads`
+            figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
+            yield Concern(Cause.PING_LOSS, say.pings_beside_lost(sent - got, sent, by), figures=figures)
 
 
 def _unanswered(idle: list[Rtt], deal: Contract, paths: int, unplugged: bool) -> list[Concern]:

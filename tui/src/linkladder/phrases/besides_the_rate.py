@@ -42,8 +42,9 @@ def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
     return f"{lost} of {sent} pings on the idle link were not answered{beyond}."
 
 
-def pings_beside_lost(lost: int, sent: int) -> str:
-    return f"{lost} of {sent} pings beside TCP were not answered."
+def pings_beside_lost(lost: int, sent: int, by: str) -> str:
+    """`by`: the end that sent them."""
+    return f"{lost} of {sent} pings of the {by} end beside TCP were not answered."
 
 
 def none_beside(p: Experiment, by: str, series: int, sent: int) -> str:
