@@ -170,3 +170,15 @@ def test_the_datagrams_that_found_a_full_socket_are_the_trials_own() -> None:
             seen = CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE, udp_dropped=count)
             watched.count("10.0.0.2", seen)
         assert watched.record(STREAMS[0], 0.0, 0.0).udp_dropped == told
+
+
+def test_the_seconds_of_a_bundle_of_routes_count_what_its_members_carried() -> None:
+    members = (NicCounters("m0", tx_bytes=600), NicCounters("m1", tx_bytes=400))
+    summed, own = NicCounters("b0", tx_bytes=1000), NicCounters("b0", tx_bytes=7)
+    for nic, told in ((summed, 3000), (replace(summed, tx_bytes=1001), 7)):  # what counts by itself stays
+        watched = Watched("near")
+        watched.count("10.0.0.1", CountersReply("b0", nic, TcpCounters(), None, GIGABYTE, members))
+        later = (own, replace(members[0], tx_bytes=1600), replace(members[1], tx_bytes=1400))
+        seen = watched.look(HostSample(1.0, (), 0, later))
+        assert [one.tx_bytes for one in seen.nics] == [told, 1600, 1400]
+        assert list(watched.samples) == [seen]

@@ -26,6 +26,7 @@ from linkladder.model import (
     SocketStat,
     TcpCounters,
     WindowSeen,
+    sums,
 )
 from linkladder.wire import CountersReply
 
@@ -51,15 +52,36 @@ class Watched:
     held_up: list[HeldUp] = field(default_factory=list)
     looked: float = math.inf  # when it told of itself the last time
 
-    def look(self, sample: HostSample) -> None:
-        """Take in this second's sample; if the samples before it are missing, note that the end stood still."""
+    def look(self, sample: HostSample) -> HostSample:
+        """Take in this second's sample; if the samples before it are missing, note that the end stood still.
+
+        Returns it with what a bundle of routes carried counted as its address's card's, as in the trial's counters.
+        """
         gap = sample.t - self.looked
         if gap > STILL:
             self.held_up.append(HeldUp(round(self.looked, 3), round(gap, 3)))
             if len(self.held_up) > MOST_STILL:
                 self.held_up.remove(min(self.held_up, key=lambda one: one.seconds))
         self.looked = sample.t
+        if bundles := self._counted_by_members():
+            seen = {nic.name: nic for nic in sample.nics}
+            summed = {
+                name: replace(sums.of_nics([seen[one] for one in members]), name=name)
+                for name, members in bundles.items()
+                if all(one in seen for one in (name, *members))
+            }
+            sample = replace(sample, nics=tuple(summed.get(nic.name, nic) for nic in sample.nics))
         self.samples.append(sample)
+        return sample
+
+    def _counted_by_members(self) -> dict[str, list[str]]:
+        """The cards whose counters are the sum of their bundle's members, with these."""
+        found = {}
+        for seen in self.before.values():
+            total = sums.of_nics(seen.members) if seen.members else None
+            if total and seen.nic and (total.rx_bytes, total.tx_bytes) == (seen.nic.rx_bytes, seen.nic.tx_bytes):
+                found[seen.nic.name] = [one.name for one in seen.members]
+        return found
 
     def count(self, address: str, seen: CountersReply) -> None:
         """Take the counters: called once before the trial and once after it."""

@@ -364,7 +364,7 @@ class Trial:
         if isinstance(event, wire.RawSample):
             t = event.t - self.offset[number] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
-            self.watched[number].look(sample)
+            sample = self.watched[number].look(sample)
             for leg in self.legs:
                 leg.looked(number)
             if not self.member.shown(number, sample.t):
