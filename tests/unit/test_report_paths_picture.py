@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import several
 from linkladder import report
@@ -31,3 +33,13 @@ def test_eight_by_eight_have_a_figure_each() -> None:
 def test_the_page_has_the_picture_of_a_run_with_several_paths() -> None:
     page = report.html(several.document(4))
     assert "from row to column: alone, below it with all at once" in page and "gamma to delta: 191 Mb/s alone" in page
+
+
+def test_what_several_paths_carry_together_is_held_against_what_they_share_alone() -> None:
+    """A mesh of 200 Mb/s a pair: no rate of one pair is a line for the sum of six."""
+    for shared, needed in ((None, None), (4e8, "needed: 371 Mb/s")):
+        document = several.document(4)
+        plan = replace(document.run.plan, contract=replace(document.run.plan.contract, shared_bps=shared))
+        page = report.html(replace(document, run=replace(document.run, plan=plan)))
+        lines = re.findall(r"needed: [0-9.]+ [GM]b/s", page)
+        assert lines == ([needed] if needed else []), lines

@@ -85,14 +85,14 @@ def over_time(
     return "".join(parts) + "</svg>"
 
 
-def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float) -> str:
-    """The ladder as bars, top rung first, with a line at the needed rate.
+def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float | None) -> str:
+    """The ladder as bars, top rung first, with a line at the needed rate if there is one.
 
     Each rung is its name, verdict, the verdict's CSS class, and the rates forward and reverse in bit/s.
     """
-    known = [v for r in rungs for v in r[3:5] if v]
-    top = max([*known, needed, 1.0])
-    low = min([*known, needed]) / 4
+    known = [v for v in (needed, *(v for r in rungs for v in r[3:5])) if v]
+    top = max([*known, 1.0])
+    low = min(known, default=1.0) / 4
     row, height = 66, 40 + 66 * len(rungs) + 26
     left, right = 170, 150
 
@@ -106,7 +106,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         f"{n}: {v}, {units.rate(f)} {phrases.way('forward')}, {units.rate(b)} {phrases.way('reverse')}"
         for n, v, _, f, b in rungs
     )
-    parts = [_open(title, height, f"{said}. Needed: {units.rate(needed)}.")]
+    parts = [_open(title, height, f"{said}.{f' Needed: {units.rate(needed)}.' if needed else ''}")]
     for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
         y = 28 + i * row
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
@@ -120,14 +120,14 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
                 f'<rect class="f{k}" x="{left}" y="{y + k * 19}" width="{max(2.0, end - left):.1f}" height="15"/>'
                 f'<text class="s" x="{end + 5:.1f}" y="{y + k * 19 + 12}">{escape(units.rate(bps))} {word}</text>'
             )
-    at = x(needed)
-    bottom = 28 + row * len(rungs)
-    parts.append(f'<line class="lv l0" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{bottom}"/>')
-    parts.append(
-        f'<text class="s" x="{at:.1f}" y="{bottom + 14}" text-anchor="middle">needed: '
-        f"{escape(units.rate(needed))}</text>"
-        f'<text class="s" x="{WIDTH - RIGHT}" y="13" text-anchor="end">logarithmic scale</text>'
-    )
+    if needed:
+        at, bottom = x(needed), 28 + row * len(rungs)
+        parts.append(f'<line class="lv l0" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{bottom}"/>')
+        parts.append(
+            f'<text class="s" x="{at:.1f}" y="{bottom + 14}" text-anchor="middle">needed: '
+            f"{escape(units.rate(needed))}</text>"
+        )
+    parts.append(f'<text class="s" x="{WIDTH - RIGHT}" y="13" text-anchor="end">logarithmic scale</text>')
     return "".join(parts) + "</svg>"
 
 

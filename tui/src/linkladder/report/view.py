@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from linkladder import phrases, units
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.staircase import flights
 from linkladder.model import (
@@ -111,14 +112,33 @@ def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     return tuple(Markup(drawn) for drawn in (*made, compared.intervals(intervals)) if drawn)
 
 
-def ladder(judged: DocumentJudgement, deal: Contract) -> Markup:
+def of_the_link(document: Document, deal: Contract) -> Contract | None:
+    """What the rates of the link's best setting are held against; None where no contract says what its paths carry
+    together.
+    """
+    link = next((r for r in document.rungs if r.name is RungName.DC_LINK), None)
+    return _held_against(link, (), deal) if link else deal
+
+
+def _held_against(result: RungResult, loaded: Sequence[int], deal: Contract) -> Contract | None:
+    """The contract for the paths that an experiment loads, all if it names none: of several what they share."""
+    paths = [result.paths[n] for n in loaded if n < len(result.paths)] or result.paths
+    if len(paths) < 2 or (deal.shared_bps is None and not several_pairs(paths)):
+        return deal
+    within = any(path.origin_site and path.origin_site == path.peer_site for path in paths)
+    if deal.shared_bps is None or within or len(paths) < len(result.paths):
+        return None
+    return replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+
+
+def ladder(judged: DocumentJudgement, deal: Contract | None) -> Markup:
     """The picture on the first page: each rung with the rate of its best TCP setting in each direction."""
     rows = []
     for r in judged.rungs:
         verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
         forward, reverse = (r.by_direction.get(way) for way in (Direction.FORWARD, Direction.REVERSE))
         rows.append((r.rung, verdict, page_text.css(r.verdict), forward, reverse))
-    needed = deal.pass_ratio * ceiling(deal).bps
+    needed = deal.pass_ratio * ceiling(deal).bps if deal else None
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
 
@@ -129,7 +149,11 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
     bounded = judged.ceiling is not None
     downs = [one for one in judged.members if one.believed]
     charts = {
-        e.parameters.id: _charts(e, deal, bounded, [one for one in downs if one.experiment == e.parameters.id])
+        e.parameters.id: _charts(
+            e,
+            _held_against(result, e.parameters.paths, deal) if bounded else None,
+            [one for one in downs if one.experiment == e.parameters.id],
+        )
         for e in streams
     }
     return RungView(
@@ -236,12 +260,13 @@ def _named(p: Experiment, way: str) -> str:
     return phrases.arm(p) if p.direction == way else f"{phrases.arm(p)}: {phrases.way(way)}"
 
 
-def _charts(e: ExperimentResult, deal: Contract, bounded: bool, downs: Sequence[MemberDown]) -> list[Markup]:
+def _charts(e: ExperimentResult, deal: Contract | None, downs: Sequence[MemberDown]) -> list[Markup]:
+    """`deal`: what its rate is held against; None: nothing."""
     drawn = []
     for way in ways(e.parameters):
         good = [t for t in e.trials if t.intervals]
         if good:
-            drawn.append(Markup(_chart(e.parameters, way, _telling(good, way), deal, bounded, downs)))
+            drawn.append(Markup(_chart(e.parameters, way, _telling(good, way), deal, downs)))
     return drawn
 
 
@@ -261,8 +286,7 @@ def _chart(
     p: Experiment,
     way: Direction,
     trials: list[TrialResult],
-    deal: Contract,
-    bounded: bool,
+    deal: Contract | None,
     downs: Sequence[MemberDown],
 ) -> str:
     lines = []
@@ -282,8 +306,10 @@ def _chart(
         for end, style, dash in ENDS
         if typical.end(end).samples
     ]
-    best = ceiling(deal, p.protocol, p.write_size).bps
-    levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)] if bounded else []
+    levels = []
+    if deal:
+        best = ceiling(deal, p.protocol, p.write_size).bps
+        levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)]
     seconds = max([x.end for t in trials for x in t.intervals])
     warm = next((x.start for x in trials[0].intervals if x.counted), 0.0)
     spans = [(m.since, m.until, card_down(m)) for m in downs if (m.repeat, m.direction) == (typical.repeat, way)]
