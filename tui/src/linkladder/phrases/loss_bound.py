@@ -8,8 +8,8 @@ from linkladder import units
 def unmeasured(limit: float, which: str) -> str:
     """`which`: a direction, or one of several paths."""
     return (
-        f"Loss {which} was measured neither by pings nor by paced UDP: whether it stays within the {limit:g} % that "
-        "the contract allows is not known."
+        f"Loss {which} was measured neither by pings nor by paced UDP: whether it stays within the {limit:g} % of "
+        "loss that the contract allows is not known."
     )
 
 
@@ -22,6 +22,6 @@ def up_to(kind: str, sent: int, lost: int, share: float, which: str, limit: floa
     else:
         seen = f"{lost} of {units.plural(sent, one)} {'sent again' if kind == 'segments' else 'lost'} leave"
     return (
-        f"{seen} up to {100 * share:.3g} % of loss possible {which}: whether it stays within the {limit:g} % that "
-        "the contract allows is not shown; paced UDP would tell."
+        f"{seen} up to {100 * share:.3g} % of loss possible {which}: whether it stays within the {limit:g} % of loss "
+        "that the contract allows is not shown; paced UDP would tell."
     )

@@ -11,8 +11,8 @@ def early(p: Experiment, direction: str, lost: int, sent: int, later: float, lim
     """`later`: the share lost in the seconds that count; `limit`: the contract's, in percent."""
     return (
         f"{one_way(p, direction)}: in the warm-up, which counts for no figure, {lost} of "
-        f"{units.plural(sent, 'datagram')} were lost ({lost / sent:.2%}), more than the {limit:g} % that the contract "
-        f"allows; afterwards {later:.2%}."
+        f"{units.plural(sent, 'datagram')} were lost, {lost / sent:.2%} of them, more than the {limit:g} % of loss "
+        f"that the contract allows; afterwards {later:.2%} of them."
     )
 
 
