@@ -9,7 +9,7 @@ from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
 from linkladder.judge.as_sold import BELOW, card_troubles, elsewhere, layer, own_cards, sold
-from linkladder.judge.besides_the_rate import besides_the_rate, pings
+from linkladder.judge.besides_the_rate import beside_loads, besides_the_rate, pings
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
@@ -17,7 +17,6 @@ from linkladder.judge.history import history
 from linkladder.judge.loss_bound import loss_bound
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
-from linkladder.judge.pings_beside import beside_loads
 from linkladder.model import Contract, Direction, Document, Protocol, Role, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs

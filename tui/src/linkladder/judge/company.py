@@ -222,7 +222,7 @@ def _judge_alone(
     elif alone >= needed:
         verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
     elif gone := _without_link(best, needed):
-        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.OWN_CARD, say.reached(alone, needed) + f". But {gone}"
+        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.OWN_CARD, say.weak(alone, needed, gone)
     elif busy:
         verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.weak(alone, needed, busy)
     elif window := _window(rung, best, alone, deal):

@@ -4,7 +4,8 @@ Of n packets of which none is lost, up to 1 - 0.05^(1/n) of all may be (at 95 %)
 to show 0.1 %. Needs paced UDP's datagrams, pings, or TCP's count of segments sent again; the strongest of them decides
 for each path and direction. Segments sent again bound the path's loss from above, also where TCP's own queue lost them;
 whether they are too many is another question. They stand beside pings or datagrams, and for none: TCP does not count
-the acknowledgements that were lost, nor what is lost on an idle link.
+the acknowledgements that were lost, nor what is lost on an idle link. What is lost in seconds that count for no figure
+bounds nothing, but is told.
 """
 
 from __future__ import annotations
@@ -17,13 +18,27 @@ from linkladder.judge.besides_the_rate import FEW
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import of_path, ways
 from linkladder.judge.outages import by_chance
-from linkladder.judge.shared_ends import of_path_alone
-from linkladder.judge.udp import above_contract, lost_between
-from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Role, Rtt, RungResult, TrialResult
-from linkladder.phrases import loss_bound as say
+from linkladder.judge.udp import UNLIKELY, above_contract, lost_between, of_path_alone
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Leg,
+    Protocol,
+    Role,
+    Rtt,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+from linkladder.model.several_legs import share
+from linkladder.phrases import besides_the_rate as say
 from linkladder.phrases.outages import of_path as name
 from linkladder.verdicts import Cause, Concern, Verdict
 
+MORE = 2.0  # times the share lost in the counted seconds; less than that more is told by their own loss
 UNSURE = 0.05  # probability of so few losses at the bound
 
 
@@ -83,8 +98,8 @@ def loss_bound(rung: RungResult, deal: Contract) -> list[Concern]:
         share = best.at_most if best else math.inf
         if 100 * share > deal.loss_percent and (worst is None or share > worst[0]):
             which = name(rung.paths, (path,), way)
-            said = say.up_to(best.kind, best.sent, best.lost, share, which, deal.loss_percent) if best else ""
-            worst = share, said or say.unmeasured(deal.loss_percent, which)
+            said = say.loss_up_to(best.kind, best.sent, best.lost, share, which, deal.loss_percent) if best else ""
+            worst = share, said or say.loss_unmeasured(deal.loss_percent, which)
     if worst is None:
         return []
     figures = {"loss_at_most_percent": 100 * worst[0]} if worst[0] <= 1 else {}
@@ -146,8 +161,8 @@ def _segments(loads: list[ExperimentResult], path: int, way: Direction, deal: Co
     counts: dict[str, tuple[int, int]] = {}
     for e, t, paths in _trials(loads, path, way, Protocol.TCP):
         flows = [f for f in t.flows if f.direction is way]
-        counts_of_flows = [f.retransmits for f in flows if f.retransmits is not None]
-        by_tool = [sum(counts_of_flows)] if flows and len(counts_of_flows) == len(flows) else []
+        by_flow = [f.retransmits for f in flows if f.retransmits is not None]
+        by_tool = [sum(by_flow)] if by_flow and len(by_flow) == len(flows) else []
         counted = t.sender(way).tcp
         by_end = [counted.retransmits] if counted is not None and counted.retransmits is not None else []
         known = by_tool if by_tool and paths > 1 else [*by_tool, *by_end]
@@ -155,3 +170,52 @@ def _segments(loads: list[ExperimentResult], path: int, way: Direction, deal: Co
             sent, again = counts.get(e.parameters.id, (0, 0))
             counts[e.parameters.id] = sent + sum(f.total_bytes for f in flows) // size, again + max(known)
     return [Seen("segments", sent, again, len(counts)) for sent, again in counts.values() if sent]
+
+
+def uncounted(rung: RungResult, sold: Contract, together: Contract) -> list[Concern]:
+    """Findings about what was lost in seconds that count for no figure; `sold`: for one path, `together`: for all.
+
+    They decide nothing: in the warm-up a first packet may wait for an address, and a load that is discarded finds
+    adapters that have just started anew.
+    """
+    return [*(_early(rung, sold, together) if rung.name is RungName.DC_LINK else ()), *_discarded(rung)]
+
+
+def _early(rung: RungResult, sold: Contract, together: Contract) -> Iterator[Concern]:
+    limit = sold.loss_percent / 100
+    for e in rung.experiments:
+        p = e.parameters
+        for way in ways(p) if p.protocol is Protocol.UDP else ():
+            within = [t for t in e.trials if not _offers_more(p, len(t.loads), sold, together)]
+            loads = [g for t in within for g in t.legs if g.role is Role.LOAD]
+            counts = [_before_it(leg, way) for leg in loads]
+            lost, sent = sum(lost for lost, _ in counts), sum(sent for _, sent in counts)
+            later = sum(g.outcome.lost or 0 for g in loads) / max(1, sum(g.outcome.datagrams or 0 for g in loads))
+            surely = lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY
+            if surely and lost > MORE * later * sent:
+                figures = {"lost": float(lost), "datagrams": float(sent)}
+                yield Concern(Cause.SEEN, say.lost_early(p, way, lost, sent, later, sold.loss_percent), figures=figures)
+
+
+def _offers_more(p: Experiment, paths: int, sold: Contract, together: Contract) -> bool:
+    return above_contract(p, together) or above_contract(share(p, paths), sold)
+
+
+def _before_it(leg: Leg, way: Direction) -> tuple[int, int]:
+    """Lost and sent before the first counted second."""
+    seconds = [i for i in leg.outcome.intervals if i.direction is way]
+    first = min((i.start for i in seconds if i.counted), default=0.0)
+    early = [i for i in seconds if i.start < first and i.datagrams and i.lost is not None]
+    return sum(i.lost or 0 for i in early), sum(i.datagrams or 0 for i in early)
+
+
+def _discarded(rung: RungResult) -> Iterator[Concern]:
+    for e in rung.experiments:
+        before = [[g for g in t.legs if g.role is Role.DISCARDED] for t in e.trials]
+        failed = [[g for g in legs if g.outcome.fault is Fault.PATH] for legs in before]
+        stalled = sum(bool(legs) for legs in failed)
+        if stalled:
+            why = next(g.outcome.reason for legs in failed for g in legs)
+            trials = sum(bool(legs) for legs in before)
+            said = say.discarded_load(e.parameters, stalled, trials, sum(map(len, failed)), why)
+            yield Concern(Cause.SEEN, said, figures={"trials": float(stalled)})

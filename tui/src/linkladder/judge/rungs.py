@@ -22,6 +22,7 @@ from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
 from linkladder.judge.limiters import own_card
+from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
@@ -29,7 +30,6 @@ from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
-from linkladder.judge.uncounted import uncounted
 from linkladder.judge.weighing import GRAVITY, undone, weigh
 from linkladder.model import (
     Contract,

@@ -62,6 +62,46 @@ def ends_apart(p: Experiment, repeat: int, slow: str, slow_ms: float, quick_ms: 
     )
 
 
+def loss_unmeasured(limit: float, which: str) -> str:
+    """`which`: a direction, or one of several paths."""
+    return (
+        f"Loss {which} was measured neither by pings nor by paced UDP: whether it stays within the {limit:g} % of "
+        "loss that the contract allows is not known."
+    )
+
+
+def loss_up_to(kind: str, sent: int, lost: int, share: float, which: str, limit: float) -> str:
+    """`kind`: of packets: "pings", "datagrams", "segments"; `lost`: of segments those sent again."""
+    one = {"pings": "ping", "datagrams": "datagram", "segments": "segment"}[kind]
+    if not lost:
+        leave = "leaves" if sent == 1 else "leave"
+        seen = f"{units.plural(sent, one)} without {'one sent again' if kind == 'segments' else 'a loss'} {leave}"
+    else:
+        seen = f"{lost} of {units.plural(sent, one)} {'sent again' if kind == 'segments' else 'lost'} leave"
+    return (
+        f"{seen} up to {100 * share:.3g} % of loss possible {which}: whether it stays within the {limit:g} % of loss "
+        "that the contract allows is not shown; paced UDP would tell."
+    )
+
+
+def lost_early(p: Experiment, direction: str, lost: int, sent: int, later: float, limit: float) -> str:
+    """`later`: the share lost in the seconds that count; `limit`: the contract's, in percent."""
+    return (
+        f"{one_way(p, direction)}: in the warm-up, which counts for no figure, {lost} of "
+        f"{units.plural(sent, 'datagram')} were lost, {lost / sent:.2%} of them, more than the {limit:g} % of loss "
+        f"that the contract allows; afterwards {later:.2%} of them."
+    )
+
+
+def discarded_load(p: Experiment, stalled: int, trials: int, loads: int, why: str) -> str:
+    """`stalled`: of how many of the trials the load before it failed, `loads`: how many such loads in all."""
+    reason = f": {why.rstrip('.')}" if why else ""
+    return (
+        f"{arm(p)}: before {stalled} of {units.plural(trials, 'trial')} the short load that counts for no figure "
+        f"failed on the path ({units.plural(loads, 'time')}{reason}); adapters that had just started anew may be why."
+    )
+
+
 def jitter_unknown(limit_ms: float, direction: str = "") -> str:
     limit, which = units.milliseconds(limit_ms), f" {way(direction)}" if direction else ""
     return f"Jitter{which} was not measured: whether it stays within {limit} is not known."
