@@ -10,7 +10,7 @@ import pytest
 import linkladder
 from linkladder import events
 from linkladder.commands.run_lines import Lines
-from linkladder.model import Evidence, Experiment, Interval, Path, Plan, Rung, RungName
+from linkladder.model import Evidence, Experiment, Interval, Path, Plan, Rung, RungName, RunState
 from linkladder.run.progress import Progress
 
 SOURCE = FilePath(linkladder.__file__).parent
@@ -49,6 +49,13 @@ def test_each_of_several_paths_has_a_line_below_and_the_cursor_is_back_on_the_fi
 def test_of_very_many_paths_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     live, _ = shown(capsys, 30)
     assert live.count("\n") == 12 and "and 19 more" in live
+
+
+def test_one_failed_trial_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for failed, words in ((1, "1 trial failed;"), (2, "2 trials failed;")):
+        Lines(quiet=False, terminal=False).show(events.RunFinished("r", RunState.COMPLETE, failed), 1.0)
+        said = capsys.readouterr()
+        assert words in said.out + said.err
 
 
 LOST = events.PeerLost("beta", "the connection broke?", 4.2)

@@ -69,7 +69,7 @@ class Lines:
             case ev.Notice():
                 return f"  {event.text}"
             case ev.RunFinished():
-                failed = f", {event.failed_trials} trials failed" if event.failed_trials else ""
+                failed = f", {units.plural(event.failed_trials, 'trial')} failed" if event.failed_trials else ""
                 return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
         return ""
 
