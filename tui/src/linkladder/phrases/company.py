@@ -42,7 +42,7 @@ MARKS = {
     Verdict.INCOMPLETE: "-",
 }
 LEGEND = "+ pass  ! fail  ^ impossible  ? cannot judge  - incomplete"
-VIEWS = ("alone", "with all", "taken", "round trip", "lost")
+VIEWS = ("alone", "with all", "taken", "round trip, ms", "lost")
 
 
 def figure(cell: Cell | None, view: str) -> str:
@@ -53,7 +53,7 @@ def figure(cell: Cell | None, view: str) -> str:
         "alone": cell.alone_bps,
         "with all": cell.together_bps,
         "taken": cell.lost_share,
-        "round trip": cell.rtt_ms,
+        "round trip, ms": cell.rtt_ms,
         "lost": cell.loss_percent,
     }[view]
     if value is None:

@@ -155,7 +155,7 @@ much of the ceiling that is.
         Binding("right,l", "tab(1)", "Next tab", show=False),
         Binding("f", "follow_up", "Settle it"),
         Binding("w", "keep", "Keep what won", show=False),
-        Binding("m", "mesh", "Mesh", show=False),
+        Binding("m", "mesh", "Mesh"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -168,6 +168,11 @@ much of the ceiling that is.
         self.document: Document | None = None
         self.judged: DocumentJudgement | None = None
         self.at = 0
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """The matrix is of several paths."""
+        document = self.document
+        return action != "mesh" or (document is not None and any(len(r.paths) > 1 for r in document.rungs))
 
     def title_line(self) -> str:
         return f"linkladder   Results   {self.run_id}"
@@ -191,6 +196,7 @@ much of the ceiling that is.
         self.document = await app.ask_long(app.backend.load, self.run_id)
         if self.document:
             self.judged = await app.ask_long(app.backend.judge, self.document)
+            self.refresh_bindings()
             self._show()
 
     def on_resize(self) -> None:
