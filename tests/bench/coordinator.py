@@ -3,7 +3,8 @@
     python tests/bench/coordinator.py [SECONDS]
 
 The other ends are agents on this machine, each over pipes as sshd would have them; all pairs ping each other at once on
-the loopback, so that what is counted is the coordination and no load.  The last line extrapolates to 200 ends.
+the loopback, so that what is counted is the coordination and no load.  The last lines extrapolate to 200 ends, and say
+what breaks first on the way there.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from pathlib import Path
 
 import psutil
 
+from linkladder import plan as plans
 from linkladder import wire
 from linkladder.engine import Engine
 from linkladder.model import Experiment, Plan, Protocol, Rung, RungName
 from linkladder.peer import FarEnd, NearEnd
 from linkladder.plan import company
 from linkladder.store import Store
+from linkladder.tools import TEST_PORTS
 
 INTERVAL = 0.2  # seconds between two pings of a pair
 MANY = 200
@@ -77,13 +80,30 @@ def main() -> None:
             os.environ["LINKLADDER_STATE"] = str(Path(folder) / "near")
             (Path(folder) / "near").mkdir(mode=0o700)
             found[ends] = cpu, memory, skew = asyncio.run(measure(ends, seconds, Path(folder)))
-        print(f"{ends:4}  {ends * (ends - 1) // 2:5}  {cpu:20.1f} %  {memory:4.0f} MB  {skew:9.0f} ms", flush=True)
+        print(f"{ends:4}  {pairs(ends):5}  {cpu:20.1f} %  {memory:4.0f} MB  {skew:9.0f} ms", flush=True)
     each = (found[8][0] - found[2][0]) / (28 - 1)  # percent a leg
     grown = (found[8][1] - found[2][1]) / 6  # MB an end
     rounds = found[2][0] + each * (MANY // 2 - 1)
     print(
         f"{MANY} ends in rounds of {MANY // 2} pairs, extrapolated: {rounds:.0f} % of a core, "
         f"{found[2][1] + grown * (MANY - 2):.0f} MB, and {MANY - 1} ssh channels beside it"
+    )
+    print(breaks_first())
+
+
+def pairs(ends: int) -> int:
+    return ends * (ends - 1) // 2
+
+
+def breaks_first() -> str:
+    """Of ever larger meshes: from how many ends on all pairs at once have no ports, and how long the rest takes."""
+    crowded = next(ends for ends in range(2, MANY) if pairs(ends) > len(TEST_PORTS))
+    seconds = plans.trial_seconds(next(e for e in plans.builtin("mesh").rungs[0].experiments if e.streams == 2))
+    alone, rounds = pairs(MANY) * seconds / 3600, (MANY - 1) * seconds / 60
+    return (
+        f"what breaks first: all pairs at once, with {crowded} ends ({pairs(crowded)} pairs, {len(TEST_PORTS)} test "
+        f"ports: left out, and told); then the time: {MANY} ends take {alone:.0f} h pair by pair, and {rounds:.0f} min "
+        "in rounds"
     )
 
 
