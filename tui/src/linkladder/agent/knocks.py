@@ -23,6 +23,8 @@ LARGEST = 65536  # bytes of the file
 class Knocks:
     """The addresses that have not answered yet; `peer` '' is this end's own console, which is remembered nowhere."""
 
+    most = SILENT
+
     def __init__(self, peer: str = "") -> None:
         self._peer = peer
         self._own: dict[str, float] = {}

@@ -10,11 +10,15 @@ from __future__ import annotations
 import ipaddress
 import os
 from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from linkladder import host, wire
-from linkladder.agent.knocks import SILENT, Knocks
 from linkladder.agent.probing import COORDINATES, SERVES
 from linkladder.host import addresses
+
+if TYPE_CHECKING:
+    from linkladder.agent.knocks import Knocks
 
 
 class Caller(Enum):
@@ -31,8 +35,14 @@ class Targets:
     def __init__(self, caller: Caller, peer: str = "") -> None:
         self.caller = caller
         self._proved: set[str] = set()
-        self._knocks = Knocks(peer)
+        self._peer = peer
         self._kept: str | None = None  # None until it has been looked up
+
+    @cached_property
+    def _knocks(self) -> Knocks:
+        from linkladder.agent.knocks import Knocks  # imported late, so that agents start faster
+
+        return Knocks(self._peer)
 
     def forget(self) -> None:
         """Forget all addresses at the end of a run."""
@@ -92,9 +102,8 @@ class Targets:
         packets.
         """
         if not self.known(address) and not self._knocks.may(_plain(address)):
-            raise wire.Refused(
-                f"{address}: {SILENT} other addresses were knocked at in the last hour and did not answer"
-            )
+            silent = self._knocks.most
+            raise wire.Refused(f"{address}: {silent} other addresses were knocked at in the last hour, all in vain")
 
 
 def _operators() -> str:
