@@ -180,6 +180,29 @@ def test_a_lost_end_is_named_and_no_whole_is_judged_without_it() -> None:
     assert seen.sum_bps == {"forward": 380e6} and seen.cells[1].together_bps is None
 
 
+def test_a_repeat_that_lost_an_end_is_not_mixed_with_one_that_lost_none() -> None:
+    """Who was left in it had the lost one's share: the sum and what the pairs share are those of the whole repeat."""
+    whole, broken = together(67e6, 45e6, 79e6), together(69e6, 62e6, "the channel to zeta closed")
+    e = replace(whole, trials=(broken.trials[0], replace(whole.trials[1], repeat=1)))
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), e, deal=replace(DEAL, shared_bps=200e6))
+    assert seen.sum_bps == {"forward": 191e6} and not seen.lacking
+    assert [round((c.together_bps or 0) / 1e6) for c in seen.cells] == [67, 45, 79]
+    (one,) = seen.sharing
+    assert one.bps == 191e6
+    assert seen.whole.verdict is Verdict.PASS
+
+
+def test_a_path_that_carried_nothing_in_one_repeat_is_in_what_they_carried() -> None:
+    silent = together(69e6, 62e6, "nothing arrived")
+    legs = tuple(
+        replace(g, outcome=replace(g.outcome, fault=g.outcome.fault and Fault.PATH)) for g in silent.trials[0].legs
+    )
+    whole = together(67e6, 45e6, 79e6)
+    e = replace(whole, trials=(replace(silent.trials[0], legs=legs), replace(whole.trials[1], repeat=1)))
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), e)
+    assert "nothing arrived" in seen.lacking[0]
+
+
 def test_one_bad_pair_is_told_and_a_busy_end_is_no_bad_pair() -> None:
     one = (*alone(ALONE, 80e6, ALONE), together(128e6, 80e6, 128e6))
     bad = judged(
@@ -267,6 +290,18 @@ def test_the_rung_s_verdict_is_the_whole_s_and_round_trips_are_told() -> None:
     ]  # fmt: skip
     assert all("of the mean of 2 repeats" in text for text in found.rests_on)
     assert found.company.cells[0].loss_percent == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(("shared", "told"), [(None, False), (400e6, True)])
+def test_the_sum_of_pairs_is_held_against_no_single_pair_s_contract(shared: float | None, told: bool) -> None:
+    result = rung(PAIRS, *alone(ALONE, ALONE, ALONE), together(128e6, 127e6, 127e6))
+    deal = replace(DEAL, shared_bps=shared)
+    plan = Plan(
+        "p", contract=deal, rungs=(Rung(RungName.DC_LINK, PAIRS, tuple(e.parameters for e in result.experiments)),)
+    )
+    document = Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (result,))
+    (found,) = judge_document(document).rungs
+    assert (found.limiter is not None) == bool(found.rfc6349) == told
 
 
 EAST, WEST = "east", "west"

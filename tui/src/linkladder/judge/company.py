@@ -16,7 +16,7 @@ from linkladder.judge.across import Load, across
 from linkladder.judge.card_faults import Faults, not_the_link
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
-from linkladder.judge.each_repeat import carried, of_sums, repeats
+from linkladder.judge.each_repeat import carried, of_sums, repeats, whole_repeats
 from linkladder.judge.evidence import WARM, of_path
 from linkladder.judge.experiments import reached, without_link
 from linkladder.judge.limiters import held_by_window, limiter
@@ -135,7 +135,7 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
     for e in _experiments(rung):
         if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
             continue
-        for trial in e.trials:
+        for trial in whole_repeats(e.trials):
             loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # other numbers are no paths
             beside = tuple(sorted(leg.path for leg in loads))
             for leg in loads:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkladder.judge.ceilings import counted_seconds
 from linkladder.judge.evidence import ways
@@ -18,6 +18,7 @@ from linkladder.model import (
     Direction,
     EndRecord,
     Experiment,
+    Interval,
     NicCounters,
     Outcome,
     PathMtu,
@@ -62,14 +63,22 @@ def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
         yield say.small_buffer(small, p.window)
     if p.protocol is Protocol.TCP:  # paced UDP makes its seconds alike
         loads = (leg.outcome for leg in t.legs if leg.role is Role.LOAD)
-        repeated = Counter(tuple(i.bytes for i in one.intervals) for one in loads)
-        if any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in repeated.items()):
+        if _twice([i for f in one.flows for i in f.intervals] or one.intervals for one in loads):
             yield say.one_part_twice()
     names = Counter(end.name for end in t.ends)
     if any(count > 1 for count in names.values()):
         yield say.one_name_for_two_ends(next(name for name, count in names.items() if count > 1))
     if t.seconds > 0 and any(leg.began > t.seconds + EDGE or leg.began < 0 for leg in t.legs):
         yield say.began_afterwards()
+
+
+def _twice(told: Iterable[Sequence[Interval]]) -> bool:
+    """Whether two of these are alike in all that is told of each second, as a copy is.
+
+    Bytes alone may be alike: what two equal token buckets let through is.
+    """
+    seen = Counter(tuple((i.bytes, i.retransmits, i.rtt_ms, i.cwnd) for i in seconds) for seconds in told)
+    return any(times > 1 and len({number for number, *_ in one}) >= ALIKE for one, times in seen.items())
 
 
 def _ways(t: TrialResult, p: Experiment) -> Iterable[str]:
@@ -125,8 +134,7 @@ def _seconds_of_flows(one: Outcome) -> Iterable[str]:
 def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
     known = [f for f in t.flows if f.local_port or f.remote_port]
     seen = Counter((f.direction, f.local, f.local_port, f.remote, f.remote_port) for f in known)
-    by_seconds = Counter(tuple(i.bytes for i in f.intervals) for f in t.flows if p.protocol is Protocol.TCP)
-    alike = any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in by_seconds.items())
+    alike = _twice(f.intervals for f in t.flows if p.protocol is Protocol.TCP)
     if alike or any(count > 1 for count in seen.values()):
         yield say.one_flow_twice()
     for f in t.flows:

@@ -53,6 +53,20 @@ def carried(t: TrialResult, paths: Collection[int], way: Direction, bounded: boo
     return part.goodput_bps if lasting is None else min(part.goodput_bps, lasting)
 
 
+def whole_repeats(trials: Sequence[TrialResult]) -> list[TrialResult]:
+    """The trials without those that an end or a tool broke for some of their paths, if others of them are whole.
+
+    Whoever is left in a broken one has the others' share as well. A path that carried nothing breaks none: it counts.
+    """
+    broken = [t for t in trials if _broken(t)]
+    return list(trials) if len(broken) == len(trials) else [t for t in trials if t not in broken]
+
+
+def _broken(t: TrialResult) -> bool:
+    loads = [g for g in t.legs if g.role is Role.LOAD]
+    return len(loads) > 1 and any(not g.outcome.ok and g.outcome.fault is not Fault.PATH for g in loads)
+
+
 def of_paths(t: TrialResult, paths: Collection[int]) -> TrialResult:
     """The trial with only the loads of these paths, and nothing of other ends than theirs."""
     legs = tuple(g for g in t.legs if g.role is Role.LOAD and g.path in paths)

@@ -118,6 +118,8 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         *phrases.briefly(words),
         *sizing(whole, deal),
     )
+    # What several pairs carry together has a ceiling only where the contract names what they share.
+    sum_bounded = not several_pairs(rung.paths) or of_one.shared_bps is not None
     change_words = tuple(phrases.change(*one) for one in words)
     verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
     return RungJudgement(
@@ -127,9 +129,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         best_bps=best.spread.median if best and best.spread else None,
         best_experiment=best.experiment if best else "",
         by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
-        limiter=weakest.limiter if weakest else None,
+        limiter=weakest.limiter if weakest and sum_bounded else None,
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
-        rfc6349=rfc6349(rung, deal, chosen, bounded),
+        rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=()

@@ -250,7 +250,7 @@ def reached_unsurely(bps: float, seen: Spread, needed: float) -> str:
 
 def failed_together(name: str, failed: int, repeats: int, reason: str) -> str:
     """`name`: a direction, or a text of `from_site`."""
-    return f"{together(name)} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}"
+    return f"{together(name)} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}."
 
 
 def did_not_last(p: Experiment, direction: str, first: float, lasting: float, repeat: int) -> str:
