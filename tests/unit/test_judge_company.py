@@ -185,11 +185,14 @@ def test_a_repeat_that_lost_an_end_is_not_mixed_with_one_that_lost_none() -> Non
     whole, broken = together(67e6, 45e6, 79e6), together(69e6, 62e6, "the channel to zeta closed")
     e = replace(whole, trials=(broken.trials[0], replace(whole.trials[1], repeat=1)))
     seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), e, deal=replace(DEAL, shared_bps=200e6))
-    assert seen.sum_bps == {"forward": 191e6} and not seen.lacking
+    assert seen.sum_bps == {"forward": 191e6}
+    assert seen.lacking == (
+        "epsilon to zeta was lost in a repeat, and the sum is that of the others: the channel to zeta closed",
+    )
     assert [round((c.together_bps or 0) / 1e6) for c in seen.cells] == [67, 45, 79]
     (one,) = seen.sharing
     assert one.bps == 191e6
-    assert seen.whole.verdict is Verdict.PASS
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.INCOMPLETE, Cause.PEER_LOST)
 
 
 def test_a_path_that_carried_nothing_in_one_repeat_is_in_what_they_carried() -> None:

@@ -7,36 +7,28 @@ paths that end in the same machine share that machine, and are reported separate
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.card_faults import Faults, not_the_link
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
-from linkladder.judge.each_repeat import carried, of_sums, repeats, whole_repeats
-from linkladder.judge.evidence import WARM, of_path
+from linkladder.judge.each_repeat import of_sums, repeats
+from linkladder.judge.evidence import of_path
 from linkladder.judge.experiments import reached, without_link
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
-from linkladder.judge.udp import saturated
+from linkladder.judge.path_loads import Seen, best_repeats, each_load, lacking, rate, skew
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
-    Company,
     Contract,
     Direction,
-    Experiment,
-    ExperimentResult,
-    Fault,
-    Leg,
     Protocol,
-    Role,
     RungName,
     RungResult,
-    TrialResult,
 )
 from linkladder.phrases import company as say
 from linkladder.phrases import headed
@@ -49,21 +41,6 @@ OVER = 1.01  # times the ceiling; a higher rate cannot be right
 NEAR = "near"
 
 
-@dataclass(frozen=True)
-class Seen:
-    """One leg of one trial in one direction."""
-
-    path: int
-    direction: Direction
-    bps: float | None  # None if it failed
-    reason: str
-    busy: str  # says which of its ends had no CPU to spare; '' if none
-    asked: Experiment
-    beside: tuple[int, ...]  # all paths of the trial, this one included
-    trial: TrialResult
-    silent: bool  # the path carried nothing
-
-
 def judge_company(
     rung: RungResult, deal: Contract, below: Able = NOBODY, faults: Faults = ()
 ) -> CompanyJudgement | None:
@@ -74,7 +51,7 @@ def judge_company(
     """
     if len(rung.paths) < 2:
         return None
-    seen, neighbours = tuple(_seen(rung)), judge_neighbours(rung)
+    seen, neighbours = tuple(each_load(rung)), judge_neighbours(rung)
     if not seen and not neighbours:
         return None
     able = below | able_on(rung, deal.pass_ratio * ceiling(deal).bps)
@@ -84,7 +61,6 @@ def judge_company(
         for way in WAYS
         if _any(seen, n, way)
     )
-    every = tuple(range(len(rung.paths)))
     sums, alone, fair = {}, {}, {}
     for way in WAYS:
         mine = [cell for cell in cells if cell.direction == way]
@@ -96,11 +72,7 @@ def judge_company(
         kept = [c.together_bps / c.alone_bps for c in mine if c.together_bps is not None and c.alone_bps]
         if len(kept) > 1 and any(kept):
             fair[str(way)] = sum(kept) ** 2 / (len(kept) * sum(k * k for k in kept))
-    lost = {s.path: s.reason for s in seen if s.beside == every and s.bps is None}
-    by_reason = {
-        reason: [_name(rung, n, Direction.FORWARD) for n in lost if lost[n] == reason] for reason in lost.values()
-    }
-    lacking = tuple(say.lacking(names, reason) for reason, names in by_reason.items())
+    missing = tuple(lacking(rung, seen))
     sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
     limit = _shared_ceiling(deal)
     own = own_limits(rung, cells)
@@ -108,68 +80,18 @@ def judge_company(
     findings += [say.nothing_shared(way) for way in WAYS if _nothing_shared(rung, way, seen)]
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     findings += absent(rung, lambda number, way: _name(rung, number, way))
-    whole = _whole(rung, cells, seen, sums, lacking, limit, deal)
-    skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
+    whole = _whole(rung, cells, seen, sums, missing, limit, deal)
     return CompanyJudgement(
-        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours,
+        cells, whole, sums, alone, limit, fair, sharing, missing, tuple(findings), skew(rung), neighbours,
         own,
     )  # fmt: skip
 
 
-# --- what was seen
-
-
-def _experiments(rung: RungResult) -> list[ExperimentResult]:
-    return [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and not e.parameters.settings]
-
-
-def _trials(rung: RungResult) -> Iterable[TrialResult]:
-    return (t for e in _experiments(rung) for t in e.trials)
-
-
-def _loads(trial: TrialResult) -> list[Leg]:
-    return [leg for leg in trial.legs if leg.role is Role.LOAD]
-
-
-def _seen(rung: RungResult) -> Iterable[Seen]:
-    for e in _experiments(rung):
-        if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
-            continue
-        for trial in whole_repeats(e.trials):
-            loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # other numbers are no paths
-            beside = tuple(sorted(leg.path for leg in loads))
-            for leg in loads:
-                way = e.parameters.direction
-                alone = len(loads) == 1 and rung.name is RungName.DC_LINK  # beside others its share may change
-                bps = carried(trial, (leg.path,), way, alone)
-                silent = bps is None and leg.outcome.fault is Fault.PATH
-                busy = saturated([of_path(trial, leg.path)], e.parameters, close=WARM)
-                yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
+# --- a path by itself
 
 
 def _any(seen: Sequence[Seen], path: int, way: Direction) -> bool:
     return any(s.path == path and s.direction is way for s in seen)
-
-
-def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
-    """The median rate in bit/s of the setting that carried most, and what is said of an end too busy in it, or ''."""
-    best = [s for s in _best(seen) if s.bps is not None]
-    if not best:
-        return None, ""
-    return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
-
-
-def _best(seen: Iterable[Seen]) -> list[Seen]:
-    """All repeats of the setting that carried most, including failed ones."""
-    settings: dict[str, list[Seen]] = {}
-    for one in seen:
-        settings.setdefault(one.asked.id, []).append(one)
-    medians = {name: [s.bps for s in group if s.bps is not None] for name, group in settings.items()}
-    known = [name for name, rates in medians.items() if rates]
-    return settings[max(known, key=lambda name: statistics.median(medians[name]))] if known else []
-
-
-# --- a path by itself
 
 
 def _cell(
@@ -178,9 +100,9 @@ def _cell(
     mine = [s for s in seen if s.path == number and s.direction is way]
     every = tuple(range(len(rung.paths)))
     tries = [s for s in mine if s.beside == (number,)]
-    alone, _ = _rate(tries)
-    beside, _ = _rate(s for s in mine if 1 < len(s.beside) < len(every))
-    together, _ = _rate(s for s in mine if s.beside == every)
+    alone, _ = rate(tries)
+    beside, _ = rate(s for s in mine if 1 < len(s.beside) < len(every))
+    together, _ = rate(s for s in mine if s.beside == every)
     sender, receiver = rung.paths[number].ends(way)
     unknown = able.lacking(rung.paths[number], way)
     judged = _judge_alone(rung, tries, [s.reason for s in mine if s.bps is None], deal, unknown)
@@ -197,11 +119,11 @@ def _judge_alone(
 
     `unknown`: those of its ends that have shown on no path that they can send or receive as much.
     """
-    alone, busy = _rate(tries)
+    alone, busy = rate(tries)
     limit = ceiling(deal).bps
     needed = deal.pass_ratio * limit
     figures = {"needed_bps": needed} | ({"alone_bps": alone} if alone is not None else {})
-    silent, best = [s for s in tries if s.silent], _best(tries)
+    silent, best = [s for s in tries if s.silent], best_repeats(tries)
     broken = [s for s in best if s.bps is None]
     spread = alone_spread(rung, best)
     provisional = len(best) - len(broken) < 2 or bool(broken)
@@ -355,7 +277,7 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
         if len(one.beside) > 1:
             groups.setdefault((one.asked.id, one.direction), []).append(one)
     for (_, way), group in groups.items():
-        rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
+        rates = {n: rate(s for s in group if s.path == n)[0] for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):
             busy = next((s.busy for s in group if s.busy), "")
             yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, busy)
@@ -374,8 +296,8 @@ def _apart(
         if several_pairs(rung.paths) and len(ends) != len(set(ends)):
             continue
         own = {n: [s for s in mine if s.path == n] for n in group}
-        alone = {n: _rate(s for s in own[n] if s.beside == (n,))[0] for n in group}
-        found.append({n: (alone[n], _rate(s for s in own[n] if s.beside == group)[0]) for n in group})
+        alone = {n: rate(s for s in own[n] if s.beside == (n,))[0] for n in group}
+        found.append({n: (alone[n], rate(s for s in own[n] if s.beside == group)[0]) for n in group})
     return found
 
 

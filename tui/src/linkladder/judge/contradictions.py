@@ -72,12 +72,12 @@ def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
         yield say.began_afterwards()
 
 
-def _twice(told: Iterable[Sequence[Interval]]) -> bool:
+def _twice(loads: Iterable[Sequence[Interval]]) -> bool:
     """Whether two of these are alike in all that is told of each second, as a copy is.
 
     Bytes alone may be alike: what two equal token buckets let through is.
     """
-    seen = Counter(tuple((i.bytes, i.retransmits, i.rtt_ms, i.cwnd) for i in seconds) for seconds in told)
+    seen = Counter(tuple((i.bytes, i.retransmits, i.rtt_ms, i.cwnd) for i in seconds) for seconds in loads)
     return any(times > 1 and len({number for number, *_ in one}) >= ALIKE for one, times in seen.items())
 
 

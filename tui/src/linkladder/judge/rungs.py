@@ -49,6 +49,7 @@ from linkladder.verdicts import (
     Concern,
     ExperimentJudgement,
     Judgement,
+    LimiterKind,
     RungJudgement,
     Verdict,
 )
@@ -119,6 +120,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         *sizing(whole, deal),
     )
     # What several pairs carry together has a ceiling only where the contract names what they share.
+    limit = weakest.limiter if weakest else None
     sum_bounded = not several_pairs(rung.paths) or of_one.shared_bps is not None
     change_words = tuple(phrases.change(*one) for one in words)
     verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
@@ -129,7 +131,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         best_bps=best.spread.median if best and best.spread else None,
         best_experiment=best.experiment if best else "",
         by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
-        limiter=weakest.limiter if weakest and sum_bounded else None,
+        limiter=limit if limit and (sum_bounded or limit.kind is not LimiterKind.LINK) else None,
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),

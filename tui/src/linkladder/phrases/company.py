@@ -215,6 +215,12 @@ def lacking(names: Sequence[str], reason: str) -> str:
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the sum: {reason}"
 
 
+def lacked_once(names: Sequence[str], reason: str) -> str:
+    """Of repeats with all paths, and others without these."""
+    were = "was" if len(names) == 1 else "were"
+    return f"{listed(names)} {were} lost in a repeat, and the sum is that of the others: {reason}"
+
+
 def cells_short(names: Sequence[str], verdict: Verdict) -> str:
     one, several = {
         Verdict.FAIL: ("carries too little alone", "carry too little alone"),

@@ -1,0 +1,104 @@
+"""Lists what each path of several carried in each trial, alone and beside others, and what their sum lacks.
+
+Needs the loads of each trial. Of a setting's repeats those that an end or a tool broke for some paths are left out
+where others are whole; a path that carried nothing stays, as that is its result.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from linkladder.judge.each_repeat import carried, whole_repeats
+from linkladder.judge.evidence import WARM, of_path
+from linkladder.judge.udp import saturated
+from linkladder.model import (
+    Company,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Leg,
+    Protocol,
+    Role,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+from linkladder.phrases import company as say
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One leg of one trial in one direction."""
+
+    path: int
+    direction: Direction
+    bps: float | None  # None if it failed
+    reason: str
+    busy: str  # says which of its ends had no CPU to spare; '' if none
+    asked: Experiment
+    beside: tuple[int, ...]  # all paths of the trial, this one included
+    trial: TrialResult
+    silent: bool  # the path carried nothing
+
+
+def _experiments(rung: RungResult) -> list[ExperimentResult]:
+    return [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and not e.parameters.settings]
+
+
+def skew(rung: RungResult) -> float | None:
+    """The largest number of milliseconds between the beginnings of a trial's loads; None where none had several."""
+    trials = [_loads(t) for e in _experiments(rung) for t in e.trials]
+    return max((1000 * max(leg.began for leg in loads) for loads in trials if len(loads) > 1), default=None)
+
+
+def _loads(trial: TrialResult) -> list[Leg]:
+    return [leg for leg in trial.legs if leg.role is Role.LOAD]
+
+
+def lacking(rung: RungResult, seen: Sequence[Seen]) -> Iterator[str]:
+    """What the sum of all paths lacks, or lacked in a repeat beside a whole one."""
+    every = tuple(range(len(rung.paths)))
+    lost = {s.path: s.reason for s in each_load(rung, whole=False) if s.beside == every and s.bps is None}
+    for reason in dict.fromkeys(lost.values()):
+        paths = [n for n in lost if lost[n] == reason]
+        known = all(any(s.path == n and s.beside == every and s.bps is not None for s in seen) for n in paths)
+        names = [say.path_name(rung.paths, n, Direction.FORWARD) for n in paths]
+        yield say.lacked_once(names, reason) if known else say.lacking(names, reason)
+
+
+def each_load(rung: RungResult, whole: bool = True) -> Iterator[Seen]:
+    """All loads; `whole`: without those of broken repeats beside whole ones."""
+    for e in _experiments(rung):
+        if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
+            continue
+        for trial in whole_repeats(e.trials) if whole else e.trials:
+            loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # other numbers are no paths
+            beside = tuple(sorted(leg.path for leg in loads))
+            for leg in loads:
+                way = e.parameters.direction
+                alone = len(loads) == 1 and rung.name is RungName.DC_LINK  # beside others its share may change
+                bps = carried(trial, (leg.path,), way, alone)
+                silent = bps is None and leg.outcome.fault is Fault.PATH
+                busy = saturated([of_path(trial, leg.path)], e.parameters, close=WARM)
+                yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
+
+
+def rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
+    """The median rate in bit/s of the setting that carried most, and what is said of an end too busy in it, or ''."""
+    best = [s for s in best_repeats(seen) if s.bps is not None]
+    if not best:
+        return None, ""
+    return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
+
+
+def best_repeats(seen: Iterable[Seen]) -> list[Seen]:
+    """All repeats of the setting that carried most, including failed ones."""
+    settings: dict[str, list[Seen]] = {}
+    for one in seen:
+        settings.setdefault(one.asked.id, []).append(one)
+    medians = {name: [s.bps for s in group if s.bps is not None] for name, group in settings.items()}
+    known = [name for name, rates in medians.items() if rates]
+    return settings[max(known, key=lambda name: statistics.median(medians[name]))] if known else []
