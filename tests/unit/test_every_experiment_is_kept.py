@@ -11,10 +11,12 @@ import pytest
 from linkladder import plan as plans
 from linkladder.engine.generators import Kept, Pair, applied
 from linkladder.model import (
+    Company,
     Experiment,
     Generator,
     HostFacts,
     Looked,
+    Path,
     Plan,
     Rung,
     RungName,
@@ -22,6 +24,7 @@ from linkladder.model import (
     SettingKind,
     Strength,
 )
+from linkladder.plan import company
 from linkladder.plan.fields import EXPERIMENT
 from linkladder.wire.limits import check_experiment
 
@@ -209,3 +212,19 @@ def test_what_is_added_later_has_a_name_of_its_own_or_adds_repeats() -> None:
         (e.id, n) for e, n in zip(old.rungs[0].experiments, (4, 1), strict=True)
     ]
     assert len({e.id for e in grown}) == 4
+
+
+def test_as_many_settings_as_a_machine_has_are_lent_at_once() -> None:
+    """Named one by one they were more characters than an end accepts, and the plan was refused."""
+    values = {"congestion": "htcp", "stack": "rack", "stack-tso": "off", "sack": "off", "delayed-ack": "off"}
+    values |= {"initial-window": "20", "send-buffer": "16777216", "receive-buffer": "16777216"}
+    many = [{"kind": kind, "value": value} for kind, value in values.items()]
+    found = [e for r in read({"settings": many}, {"settings": many[:-1]}).rungs for e in r.experiments]
+    assert {len(e.settings) for e in found} == {7, 8} and len({e.id for e in found}) == 2
+    few = read({"settings": many[:2]}).rungs[0].experiments[0]
+    assert "congestion-htcp-stack-rack" in few.id, "a few are named"
+    ends = ["x" * 40, "y" * 40]
+    mesh = Rung(RungName.DC_LINK, tuple(Path("10.0.0.1", f"10.0.0.{n}", one) for n, one in enumerate(ends, 2)))
+    alone = tuple(replace(e, id=f"{e.id}{'z' * (90 - len(e.id))}", company=Company.ALONE) for e in found[:1])
+    for e in company.spread(replace(mesh, experiments=alone)).experiments:
+        check_experiment(e)

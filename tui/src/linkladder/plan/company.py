@@ -15,6 +15,7 @@ from itertools import combinations
 
 from linkladder.model import Company, Experiment, Path, Rung
 from linkladder.model.several_legs import parts
+from linkladder.plan.naming import LONGEST_NAME
 
 NEAR = "near"  # the name of this appliance among the ends of a mesh
 
@@ -71,7 +72,7 @@ def spread(rung: Rung) -> Rung:
     rung = _over_bundles(rung)
     if all(e.company is Company.ALL or e.paths for e in rung.experiments):
         return rung
-    names = _names(rung.paths)
+    names = _names(rung.paths, LONGEST_NAME - 1 - max(len(e.id) for e in rung.experiments))
     together = rounds([(path.origin or NEAR, path.peer) for path in rung.paths])
     made: list[Experiment] = []
     single = len(names) == 1 and any(e.company is Company.ALL for e in rung.experiments)
@@ -106,11 +107,12 @@ def _on(e: Experiment, name: str, paths: tuple[int, ...]) -> Experiment:
     return replace(e, id=f"{e.id}-{name}", baseline=e.baseline and f"{e.baseline}-{name}", paths=paths)
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
-    """Each path by the names of its two ends, or by its number if those names read the same for several paths."""
+def _names(paths: Sequence[Path], longest: int) -> list[str]:
+    """Each path by the names of its two ends, or by its number if those are too long, or alike for several paths."""
     ends = [f"{path.origin or NEAR}-{path.peer}" if path.peer else "" for path in paths]
     times = Counter(ends)
-    return [name if name and times[name] == 1 else f"path{n}" for n, name in enumerate(ends, 1)]
+    by_ends = [bool(name) and times[name] == 1 and len(name) <= longest for name in ends]
+    return [name if known else f"path{n}" for n, (name, known) in enumerate(zip(ends, by_ends, strict=True), 1)]
 
 
 def _circle(ends: Sequence[str]) -> dict[frozenset[str], int]:

@@ -12,12 +12,19 @@ from linkladder.model import Affinity, Company, Direction, Experiment, Protocol
 
 LONGEST_NAME = 120  # characters that an end accepts
 _LONGEST_DIFFERENCE = 40  # beyond it a number says that two are different ones
+_READABLE = 80  # beyond it a number says how many settings there are; the rest is for what tells paths and alike apart
 _OF_A_NAME = {"id", "repeats", "begins"}  # what two experiments may differ in and still be one
 _FIELDS = tuple(f.name for f in fields(Experiment) if f.name not in _OF_A_NAME)
 
 
 def name_of(exp: Experiment) -> str:
     """A readable name from the keys that usually differ; `named_apart` adds what else differs if two get the same."""
+    settings = [setting.label for setting in exp.settings]
+    name = _joined(exp, settings)
+    return name if len(name) <= _READABLE or len(settings) < 2 else _joined(exp, [f"{len(settings)}-settings"])
+
+
+def _joined(exp: Experiment, settings: list[str]) -> str:
     parts = list(tools.named(exp.tool).label(exp))
     if exp.udp_rate_bps:
         parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
@@ -39,7 +46,7 @@ def name_of(exp: Experiment) -> str:
         parts.append("incompressible")
     if exp.label:
         parts.append(exp.label.replace(" ", "-").replace("/", "-"))
-    parts += [setting.label for setting in exp.settings]
+    parts += settings
     if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
         parts.append(exp.direction.value)
     if exp.company is not Company.ALL:
