@@ -38,6 +38,7 @@ from linkladder.model import (
     SettingKind,
     Transactions,
     TrialResult,
+    sums,
 )
 from linkladder.model import Path as RungPath
 from linkladder.model.several_legs import counted_together, share
@@ -285,3 +286,13 @@ def test_what_is_wrong_with_one_of_them_is_named_with_its_line(change: tuple[str
     with pytest.raises(plans.PlanError, match=words) as wrong:
         plans.read_plan(TWO.replace(*change, 1))
     assert wrong.value.line == line or not line
+
+
+def test_last_parts_of_a_second_that_are_unlike_long_make_no_peak() -> None:
+    """Two loads of 100 Mb/s, of which one ended 0.12 s into its last second and the other 0.6 s."""
+    parts = [Interval(9.0, 9.0 + span, int(100e6 / 8 * span), Direction.FORWARD, True) for span in (0.12, 0.6)]
+    one = sums.of_second(parts)
+    assert one.bytes * 8 / (one.end - one.start) == pytest.approx(200e6, rel=1e-4)
+    whole = [replace(part, end=10.0) for part in parts]
+    assert sums.of_second(whole).end == 10.0
+    assert sums.of_second([replace(part, bytes=0) for part in parts]).end == parts[0].end

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linkladder.model import Direction, EndRecord, Protocol, RungResult, TrialResult
+from linkladder.phrases import arm
 from linkladder.phrases import bundles as say
 
 LARGEST = 1514  # bytes of a usual segment on the wire, where only the number of those sent again is told
@@ -85,5 +86,5 @@ def findings(rung: RungResult) -> list[str]:
         ]
         if seen:
             d = seen[len(seen) // 2]
-            said.append(f"{e.parameters.id}: {say.disorder(d.kind, d.out_of_order, d.again, d.needless)}")
+            said.append(f"{arm(e.parameters)}: {say.disorder(d.kind, d.out_of_order, d.again, d.needless)}")
     return said

@@ -39,7 +39,7 @@ def of_second(parts: Sequence[Interval]) -> Interval:
         return first
     return Interval(
         start=first.start,
-        end=first.end,
+        end=_end(parts),
         bytes=sum(one.bytes for one in parts),
         direction=first.direction,
         counted=all(one.counted for one in parts),
@@ -50,6 +50,15 @@ def of_second(parts: Sequence[Interval]) -> Interval:
         datagrams=known([one.datagrams for one in parts]),
         jitter_ms=max((one.jitter_ms for one in parts if one.jitter_ms is not None), default=None),
     )
+
+
+def _end(parts: Sequence[Interval]) -> float:
+    """The end with which all bytes make the sum of the legs' rates, as their last parts of a second are unlike long."""
+    first = parts[0]
+    rates = [one.bytes / (one.end - one.start) for one in parts if one.end > one.start]
+    if sum(rates) <= 0 or all(one.end == first.end for one in parts):
+        return first.end
+    return first.start + sum(one.bytes for one in parts) / sum(rates)
 
 
 def of_span(parts: Sequence[Interval]) -> Interval:
