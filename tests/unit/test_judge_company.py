@@ -307,6 +307,16 @@ def test_the_sum_of_pairs_is_held_against_no_single_pair_s_contract(shared: floa
     assert (found.limiter is not None) == bool(found.rfc6349) == told
 
 
+def test_a_repeat_that_lost_an_end_measured_the_others() -> None:
+    result = rung(PAIRS, *alone(ALONE, ALONE, ALONE), together(69e6, 62e6, "the channel to zeta closed"))
+    plan = Plan(
+        "p", contract=DEAL, rungs=(Rung(RungName.DC_LINK, PAIRS, tuple(e.parameters for e in result.experiments)),)
+    )
+    document = Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (result,))
+    findings = judge_document(document).rungs[0].judgement.findings
+    assert any("2 repeats, and none with all paths: the channel to zeta closed" in one for one in findings), findings
+
+
 EAST, WEST = "east", "west"
 MESH = (  # near and gamma in the east, beta and delta in the west
     Path("1", "2", "beta", origin_site=EAST, peer_site=WEST),

@@ -118,7 +118,8 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     if e.trials and not any(t.ok or t.fault is Fault.PATH for t in e.trials):
         # If there were interruptions, another concern reports them.
         alone = any(t.fault is Fault.PEER and not t.interruptions for t in e.trials)
-        said = say.none_measured(name, len(e.trials), e.trials[0].reason)
+        partly = any(one.ok for t in e.trials for one in t.loads)
+        said = say.none_measured(name, len(e.trials), e.trials[0].reason, partly)
         yield Concern(Cause.TRIALS_FAILED, said, provisional=alone)
     yield from _without_load(e)
     loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}

@@ -85,7 +85,10 @@ def faster_than_the_port(trial_name: str, bps: float, port: float) -> str:
     return f"{trial_name}: a second of {units.rate(bps)}, which no port of {units.rate(port)} carries."
 
 
-def none_measured(arm: str, repeats: int, reason: str) -> str:
+def none_measured(arm: str, repeats: int, reason: str, partly: bool) -> str:
+    """`partly`: some of the paths were measured in a repeat."""
+    if partly:
+        return f"{arm}: {units.plural(repeats, 'repeat')}, and none with all paths: {reason}"
     return f"{arm}: none of {units.plural(repeats, 'repeat')} was measured: {reason or 'nothing is told of them'}"
 
 
