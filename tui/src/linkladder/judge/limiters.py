@@ -63,7 +63,7 @@ def limiter(
 def limiter_of(evidence: Evidence, bounded: bool) -> Limiter:
     """The first rule that finds something; `bounded`: whether the contract is a limit here."""
     rules = RULES
-    if not bounded and _too_busy(evidence):
+    if not bounded and _busy_ends(evidence):
         rules = (_nothing_arrived, _starved, _busy)  # inside a host a saturated core is the expected end of all
     for rule in rules:
         if found := rule(evidence):
@@ -99,6 +99,10 @@ def holds_each_flow(found: Limiter, measured: bool) -> LimiterKind | None:
 
 def of_an_end(kind: LimiterKind | None) -> bool:
     return kind in (LimiterKind.SENDER, LimiterKind.RECEIVER)
+
+
+def at_ceiling(found: Limiter | None) -> bool:
+    return found is not None and found.kind is LimiterKind.LINK
 
 
 def own_card(sentence: str, evidence: tuple[str, ...]) -> Limiter:
@@ -216,7 +220,7 @@ def _growth(e: Evidence) -> Limiter | None:
 def _queue(e: Evidence) -> Limiter | None:
     if not rising(e) or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
-    if _too_busy(e) and not (e.loss or 0.0) > REAL_LOSS and e.rise_ms < QUEUE_MS:
+    if _busy_ends(e) and not (e.loss or 0.0) > REAL_LOSS and e.rise_ms < QUEUE_MS:
         return None  # a saturated core makes pings wait a little as well
     if bursts(e) and policer_signs(e):
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
@@ -343,10 +347,6 @@ def _busy_ends(e: Evidence) -> list[tuple[LimiterKind, float]]:
     """Each end with a saturated core, and how many percent of that are used."""
     both = (LimiterKind.SENDER, e.sender_busy or 0.0), (LimiterKind.RECEIVER, e.receiver_busy or 0.0)
     return [(end, share) for end, share in both if share >= BUSY]
-
-
-def _too_busy(e: Evidence) -> bool:
-    return bool(_busy_ends(e))
 
 
 def _busy(e: Evidence) -> Limiter | None:

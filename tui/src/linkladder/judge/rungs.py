@@ -21,7 +21,7 @@ from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
-from linkladder.judge.limiters import own_card
+from linkladder.judge.limiters import at_ceiling, own_card
 from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
@@ -49,7 +49,6 @@ from linkladder.verdicts import (
     Concern,
     ExperimentJudgement,
     Judgement,
-    LimiterKind,
     RungJudgement,
     Verdict,
 )
@@ -131,7 +130,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         best_bps=best.spread.median if best and best.spread else None,
         best_experiment=best.experiment if best else "",
         by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
-        limiter=limit if limit and (sum_bounded or limit.kind is not LimiterKind.LINK) else None,
+        limiter=limit if sum_bounded or not at_ceiling(limit) else None,
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
