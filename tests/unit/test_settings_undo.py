@@ -25,6 +25,7 @@ import pytest
 from linkladder import host, locks, privilege, settings
 from linkladder.priv.undo import SLOTS
 from linkladder.priv.undo import _read_back as read_back
+from linkladder.priv.undo import _wait as wait
 from linkladder.settings import overview
 from linkladder.settings.arming import ARMED, Undo
 from linkladder.settings.journal import NAME, Entry, Journal, Record
@@ -307,3 +308,12 @@ def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:
     (own_state / "settings.journal").write_text("{")
     damaged = overview.on_loan(own_state)
     assert damaged and damaged.left_behind and made.exists(), "who only looks moves nothing aside"
+
+
+def test_a_holder_that_died_before_it_heard_of_the_arming_is_gone() -> None:
+    """What it had not read makes the kernel reset the socket, which is no reason to change nothing back."""
+    holder, undo = socket.socketpair()
+    with undo:
+        undo.sendall(ARMED)
+        holder.close()
+        assert wait(undo.fileno(), 5.0, b"") == "closed"

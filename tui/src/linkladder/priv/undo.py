@@ -116,7 +116,10 @@ def _wait(source: int, seconds: float, rest: bytes) -> str:
             return "done"
         if not select.select([source], [], [], left)[0]:
             continue
-        data = os.read(source, 4096)
+        try:
+            data = os.read(source, 4096)
+        except ConnectionResetError:  # the holder died before it had read what was said to it
+            data = b""
         if not data:
             return "closed"
         rest += data
