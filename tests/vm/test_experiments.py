@@ -52,7 +52,11 @@ def test_settings_of_the_kernel_are_lent_with_their_modules_and_put_back(world: 
     listed = ", ".join(f'{{kind = "{kind}", value = "{value}"}}' for kind, (value, _, _) in KERNEL.items())
     run = mischief.Run(world, mischief.plan_text(world, more=f"settings = [{listed}]"))
     wanted = [value for _, _, value in KERNEL.values()]
-    inside = lambda: True if all(kernel(world, site) == wanted for site in SITES) else None  # noqa: E731
+
+    def inside() -> bool | None:
+        assert run.process.poll() is None, f"it ended: {run.process.communicate()}"
+        return all(kernel(world, site) == wanted for site in SITES) or None
+
     mischief.until(inside, 90, "not both ends took it")
     assert all(modules(world, site) == MODULES for site in SITES)
     mischief.tool(world, "alpha", "-c")

@@ -61,6 +61,13 @@ def datagram(experiment: Experiment, contract: Contract) -> int:
     return experiment.write_size or default_datagram(contract.ip_version)
 
 
+def of_shared(deal: Contract) -> Contract | None:
+    """The contract of what several paths share; None where none is said to be shared."""
+    if deal.shared_bps is None:
+        return None
+    return replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+
+
 def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1) -> Contract:
     """The contract with the MTU that settings on loan give both ends' adapters, and with all of a bundle's cards."""
     settings = tuple(settings)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.card_faults import Faults, not_the_link
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, of_shared
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import of_sums, repeats
 from linkladder.judge.evidence import of_path
@@ -74,7 +74,8 @@ def judge_company(
             fair[str(way)] = sum(kept) ** 2 / (len(kept) * sum(k * k for k in kept))
     missing = tuple(lacking(rung, seen))
     sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
-    limit = _shared_ceiling(deal)
+    shared = of_shared(deal)
+    limit = ceiling(shared).bps if shared else None
     own = own_limits(rung, cells)
     findings = [*(one.sentence for one in own), *plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
     findings += [say.nothing_shared(way) for way in WAYS if _nothing_shared(rung, way, seen)]
@@ -210,12 +211,6 @@ def cell_name(rung: RungResult, cell: Cell) -> str:
 
 
 # --- together
-
-
-def _shared_ceiling(deal: Contract) -> float | None:
-    if deal.shared_bps is None:
-        return None
-    return ceiling(replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))).bps
 
 
 def _whole(

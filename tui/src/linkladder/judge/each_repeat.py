@@ -58,8 +58,7 @@ def whole_repeats(trials: Sequence[TrialResult]) -> list[TrialResult]:
 
     Whoever is left in a broken one has the others' share as well. A path that carried nothing breaks none: it counts.
     """
-    broken = [t for t in trials if _broken(t)]
-    return list(trials) if len(broken) == len(trials) else [t for t in trials if t not in broken]
+    return [t for t in trials if not _broken(t)] or list(trials)
 
 
 def _broken(t: TrialResult) -> bool:

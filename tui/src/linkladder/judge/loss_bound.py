@@ -95,11 +95,11 @@ def loss_bound(rung: RungResult, deal: Contract) -> list[Concern]:
         if seen or path in asked:
             seen += _segments(loads, path, way, deal)
         best = min(seen, key=lambda one: one.at_most, default=None)
-        share = best.at_most if best else math.inf
-        if 100 * share > deal.loss_percent and (worst is None or share > worst[0]):
+        possible = best.at_most if best else math.inf
+        if 100 * possible > deal.loss_percent and (worst is None or possible > worst[0]):
             which = name(rung.paths, (path,), way)
-            said = say.loss_up_to(best.kind, best.sent, best.lost, share, which, deal.loss_percent) if best else ""
-            worst = share, said or say.loss_unmeasured(deal.loss_percent, which)
+            said = say.loss_up_to(best.kind, best.sent, best.lost, possible, which, deal.loss_percent) if best else ""
+            worst = possible, said or say.loss_unmeasured(deal.loss_percent, which)
     if worst is None:
         return []
     figures = {"loss_at_most_percent": 100 * worst[0]} if worst[0] <= 1 else {}

@@ -9,6 +9,7 @@ from linkladder.judge import disorder
 from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.card_faults import Faults
+from linkladder.judge.ceilings import of_shared
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.company import judge_company
 from linkladder.judge.each_repeat import each_repeat, rests_on_repeats
@@ -32,9 +33,7 @@ class PathsAndBundles:
 
     def deal(self, deal: Contract) -> Contract:
         """The contract for all paths at once: if they share a link, that link's rate."""
-        if self.company is None or deal.shared_bps is None:
-            return deal
-        return dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+        return (of_shared(deal) if self.company else None) or deal
 
     def added_to(self, verdict: Judgement) -> Judgement:
         """The verdict with these findings; for several pairs of ends it is the verdict on all paths together."""

@@ -134,29 +134,31 @@ def of_path_alone(t: TrialResult, number: int, way: Direction) -> TrialResult:
     if len(there) == len(here) == 1:
         return part
     lost = sum(g.outcome.lost or 0 for g in here)
-    share = (mine.outcome.lost or 0) / lost if lost else 1 / len(here)
+    fraction = (mine.outcome.lost or 0) / lost if lost else 1 / len(here)
     out, in_ = t.ends[sender].carried, t.ends[receiver].carried
     tx, rx, tx_bytes, rx_bytes = 0, 0, 0, 0
     if there == here:
         tx, tx_bytes = out.tx_packets // len(here), out.tx_bytes // len(here)
         if in_.rx_packets:
-            rx = max(1, tx - round(share * (out.tx_packets - in_.rx_packets)))
-            rx_bytes = max(1, tx_bytes - round(share * (out.tx_bytes - in_.rx_bytes)))
+            rx = max(1, tx - round(fraction * (out.tx_packets - in_.rx_packets)))
+            rx_bytes = max(1, tx_bytes - round(fraction * (out.tx_bytes - in_.rx_bytes)))
     sent = NicCounters("", tx_bytes=tx_bytes, tx_packets=tx, tx_drops=out.tx_drops // len(there))
     heard = NicCounters(
         "",
         rx_bytes=rx_bytes,
         rx_packets=rx,
-        rx_drops=round(share * in_.rx_drops),
-        rx_errors=round(share * in_.rx_errors),
-        crc_errors=None if in_.crc_errors is None else round(share * in_.crc_errors),
+        rx_drops=round(fraction * in_.rx_drops),
+        rx_errors=round(fraction * in_.rx_errors),
+        crc_errors=None if in_.crc_errors is None else round(fraction * in_.crc_errors),
     )
     ends = list(part.ends)
     load = next(g for g in part.legs if g.role is Role.LOAD)
     first, last = (load.near, load.far) if forward else (load.far, load.near)
     ends[first] = _counting(ends[first], sent)
     dropped = ends[last].udp_dropped
-    ends[last] = replace(_counting(ends[last], heard), udp_dropped=None if dropped is None else round(share * dropped))
+    ends[last] = replace(
+        _counting(ends[last], heard), udp_dropped=None if dropped is None else round(fraction * dropped)
+    )
     return replace(part, ends=tuple(ends))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
 from linkladder import phrases, units
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, of_shared
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.staircase import flights
@@ -126,9 +126,7 @@ def _held_against(result: RungResult, loaded: Sequence[int], deal: Contract) -> 
     if len(paths) < 2 or (deal.shared_bps is None and not several_pairs(paths)):
         return deal
     within = any(path.origin_site and path.origin_site == path.peer_site for path in paths)
-    if deal.shared_bps is None or within or len(paths) < len(result.paths):
-        return None
-    return replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+    return None if within or len(paths) < len(result.paths) else of_shared(deal)
 
 
 def ladder(judged: DocumentJudgement, deal: Contract | None) -> Markup:
