@@ -28,13 +28,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from linkladder import damage, host, privilege, state, units
-from linkladder.errors import LinkladderError, broken_disk
+from linkladder.errors import FULL, LinkladderError, broken_disk
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
@@ -69,8 +69,11 @@ class Finding:
     setting: InForce | None = None  # if it is about a shipped setting: its present and its shipped value
 
 
-def examine() -> tuple[Finding, ...]:
-    """All findings, in the order in which a person would check things."""
+def examine(*, of_measuring: bool = True) -> tuple[Finding, ...]:
+    """All findings, in the order in which a person would check things.
+
+    `of_measuring` off: without those that the measuring user can bring about: a full disk, a record of a loan.
+    """
     try:
         facts = host.facts()
     except LinkladderError as error:
@@ -81,9 +84,9 @@ def examine() -> tuple[Finding, ...]:
         *_pings(facts.os),
         _window(facts),
         _cores(facts),
-        _space(),
+        _space(of_measuring),
         *_kept(),
-        *_leftovers(),
+        *(_leftovers() if of_measuring else ()),
         *_damaged(),
         *_upgrade(facts),
         *_patches(facts),
@@ -189,7 +192,7 @@ def _cores(facts: HostFacts) -> Finding:
     return Finding("cores", State.OK, detail)
 
 
-def _space() -> Finding:
+def _space(wanted: bool = True) -> Finding:
     folder = state.folder()
     there = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(there).free
@@ -197,22 +200,23 @@ def _space() -> Finding:
         return Finding(
             "storage", State.BAD, f"{there} cannot be written to", "set LINKLADDER_STATE to a folder of yours"
         )
-    if free < LEAST_SPACE:
+    if wanted and free < LEAST_SPACE:
         return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
-    if trouble := _unwritable(there):
+    if trouble := _unwritable(there, () if wanted else FULL):
         return Finding("storage", State.BAD, f"{there} cannot be written ({trouble})", broken_disk(trouble).hint)
     return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
 
 
-def _unwritable(folder: Path) -> str:
-    """The error of writing a file to a disk that may be broken although its folders look fine; '' if it works."""
+def _unwritable(folder: Path, accepted: Collection[int] = ()) -> str:
+    """The error of writing a file to a disk that may be broken although its folders look fine; '' if it works, or if
+    the error is one of those accepted."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(4096))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return error.strerror or str(error)
+        return "" if error.errno in accepted else error.strerror or str(error)
     return ""
 
 

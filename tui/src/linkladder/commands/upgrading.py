@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -89,19 +90,25 @@ class _Line:
 
 
 async def _faults() -> list[str]:
-    """What does not work on this new system but worked on the one before: reasons not to keep it."""
-    from linkladder import doctor
-    from linkladder.peer import near_end
-    from linkladder.store import Store
+    """What does not work on this new system but worked on the one before: reasons not to keep it.
+
+    Nothing is asked of the measuring user, who could otherwise bring the earlier system back: this user answers as an
+    agent itself, and what that user's files say, or how much room they leave, does not count.
+    """
+    from linkladder import doctor, wire
+    from linkladder.agent import Service
+    from linkladder.store import DiskFull, Store
 
     faults = []
     try:
-        Store(state.folder()).close()
-        near = await asyncio.wait_for(near_end(), 120)
-        await near.close()
+        with contextlib.suppress(DiskFull):
+            Store(state.folder()).close()
+        end = Service(lambda event: None)
+        await asyncio.wait_for(end.do(wire.Facts()), 120)
+        await end.close()
     except (LinkladderError, OSError, TimeoutError) as error:
-        faults.append(in_a_line(error) or "the agent does not answer")
+        faults.append(in_a_line(error) or "an agent does not answer")
     known = upgrading.noted_red()
-    found = await asyncio.to_thread(doctor.examine)
+    found = await asyncio.to_thread(doctor.examine, of_measuring=False)
     faults += [f"{f.title}: {f.detail}" for f in found if f.state == doctor.State.BAD and f.title not in known]
     return faults

@@ -7,7 +7,7 @@ written and synced first, so that no row lacks its file.
 from __future__ import annotations
 
 from linkladder.store.database import Store
-from linkladder.store.faults import StoreFault
+from linkladder.store.faults import DiskFull, StoreFault
 from linkladder.store.summary import KeptVerdict, RunSummary
 
-__all__ = ["KeptVerdict", "RunSummary", "Store", "StoreFault"]
+__all__ = ["DiskFull", "KeptVerdict", "RunSummary", "Store", "StoreFault"]

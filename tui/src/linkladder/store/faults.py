@@ -27,6 +27,10 @@ class StoreFault(EnvironmentFault):
     """The store cannot be read or written."""
 
 
+class DiskFull(StoreFault):
+    """There is no room for the store's next entry; what it has is kept."""
+
+
 class NewerDatabase(StoreFault):
     """The tables were made by a newer linkladder."""
 
@@ -48,7 +52,7 @@ def explained(folder: Path) -> Iterator[None]:
         code = recovery.sqlite_code(error)
         full = code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in FULL)
         if full or _no_room(folder):
-            raise StoreFault(
+            raise DiskFull(
                 "the disk is full",
                 f"{error}, in {folder}",
                 "delete old runs (d in Runs, or linkladder runs --delete RUN); what was measured before is kept",
