@@ -83,6 +83,8 @@ def test_hostile_values_are_left_out_and_said(tmp_path: Path) -> None:
     assert not mark.exists() and not (tmp_path / "system/ssh/operator_keys").exists()
     for name in ("hostname", "address", "test_address", "ssh_key", "secret", "contract"):
         assert f"linkladder.{name} is not in the form" in said
+    kept = tmp_path / "linkladder/site-secret"  # for pairing to find that there is none, and to tell it
+    assert "is no site secret" in kept.read_text() and "id" not in kept.read_text()
 
 
 def wrapper(tmp_path: Path, program: str, keys: str, *args: str) -> subprocess.CompletedProcess[str]:

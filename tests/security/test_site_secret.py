@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from segment import Segment, segment
 
-from linkladder import cli
+from linkladder import cli, damage, doctor
 from linkladder.pairing import secret
 
 TOP = Path(__file__).resolve().parents[2]
@@ -146,8 +146,47 @@ def test_what_makes_no_site(words: tuple[str, ...], why: str, capsys: pytest.Cap
 
 def test_the_images_pairing_comes_back_until_the_secret_is_gone() -> None:
     script = (TOP / "overlay/usr/local/etc/rc.d/linkladder_pair").read_text()
-    assert 'until_gone="while [ -s $secret ]; do' in script
+    assert 'until_gone="while [ -e $secret ]; do' in script
     (words,) = re.findall(
         r"linkladder pair --secret-file \$secret --forget-secret --wait (\d+) --minutes (\d+)", script
     )
     assert int(words[0]) <= int(words[1]) <= 60
+
+
+DAMAGED = {
+    "empty": b"",
+    "of another form": b"what was given at deployment is no site secret\n",
+    "with a mistake": secret.new().replace("-", "-0", 1)[:-1].encode(),
+    "no text": b"\xff\xfe\0",
+}
+
+
+@pytest.mark.parametrize("damaged", [*DAMAGED, "open to others", "a folder"])
+def test_one_that_cannot_be_used_is_told_on_home_and_by_doctor(own_state: Path, tmp_path: Path, damaged: str) -> None:
+    """It was told nowhere: an empty one started nothing, and with another the loop began anew every five seconds."""
+    file = own_state / "site-secret"
+    if damaged == "a folder":
+        file.mkdir()
+    else:
+        file.write_bytes(DAMAGED.get(damaged, secret.new().encode()))
+        file.chmod(0o644 if damaged == "open to others" else 0o600)
+    script = (TOP / "overlay/usr/local/etc/rc.d/linkladder_pair").read_text()
+    (loop,) = re.findall(r'until_gone="(.*?)"', script, re.S)
+    program = tmp_path / "linkladder"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m linkladder "$@"\n')
+    program.chmod(0o755)
+    loop = loop.replace("/usr/local/bin/linkladder", str(program)).replace("sleep 5", "exit 77")
+    done = subprocess.run(
+        ["sh", "-c", f"secret={file}; {loop}; exit 78"], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert not file.exists(), done
+    (found,) = [one for one in doctor.examine() if one.title == "site-secret"]
+    assert found.state == doctor.State.WARN and "No end is paired by it" in found.detail, found
+    assert "remove that folder" in found.remedy
+
+
+def test_a_secret_that_a_person_names_stays_where_it_is(own_state: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.touch(mode=0o600)
+    assert cli.main(["pair", "--secret-file", str(theirs)]) == 2
+    assert theirs.exists() and not damage.found(own_state)

@@ -123,7 +123,7 @@ def _pair(args: argparse.Namespace) -> int:
         raise UsageError("there is no secret to forget", hint="--secret-file names it")
     if (args.ends, args.wait) != (None, None):
         _check_site(args)
-    known = secret.read(args.secret_file) if args.secret_file else None
+    known = secret.read_own(args.secret_file) if args.secret_file else None
     others = _due(args)
     service = PairingService(secret=known, port=args.port, name=args.name, others=others)
     return asyncio.run(Pairing(service, args).run())

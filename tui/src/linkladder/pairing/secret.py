@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import secrets
 import stat
 from pathlib import Path
 
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder import damage, state
+from linkladder.errors import EnvironmentFault, LinkladderError, UsageError, in_a_line
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u
 PREFIX = "ll1"
 SYMBOLS, CHECK = 32, 4  # 160 bits, and 20 bits of checksum
 HINT = "make one with: linkladder pair --new-secret"
+INSTEAD = (
+    "No end is paired by it: pair by the codes on the screens (p on Home), or give all ends of the site the same "
+    "secret anew, as a file: linkladder pair --secret-file FILE"
+)
 
 
 def new() -> str:
@@ -48,6 +55,20 @@ def read(path: Path) -> bytes:
             return parse(file.read(200))
     except (OSError, UnicodeDecodeError) as error:
         raise EnvironmentFault(f"{path} cannot be read", str(error), HINT) from None
+
+
+def read_own(path: Path) -> bytes:
+    """As `read`; what lies in this appliance's own folder and cannot be used is set aside, which Home and doctor tell.
+
+    So nobody waits for ends that cannot pair, and a pairing by the codes on the screens is not in its way.
+    """
+    try:
+        return read(path)
+    except LinkladderError as error:
+        if os.path.lexists(path) and path.parent.resolve() == state.folder().resolve():
+            with contextlib.suppress(OSError):
+                damage.set_aside([path], f"{in_a_line(error)}. {INSTEAD}")
+        raise
 
 
 def _written(body: str) -> str:
