@@ -22,6 +22,7 @@ from linkladder.model.printed import Flow
 from linkladder.peer import Refused as Said
 from linkladder.priv import members, verbs
 from linkladder.priv.checks import Refused
+from linkladder.priv.running import Failed
 from linkladder.settings import SettingsError, journal
 from linkladder.settings.reversible import request
 from linkladder.tools import acceptance
@@ -57,23 +58,55 @@ def refusal(*args: str, system: str = "FreeBSD") -> str:
     return str(caught.value)
 
 
-def test_down_goes_what_has_others_beside_it_and_up_whatever_it_is(
-    anything_there: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def commands(steps: list[Any]) -> list[list[str]]:
+    return [step for step in steps if isinstance(step, list)]
+
+
+def test_down_goes_what_has_others_beside_it(anything_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "capture", lambda argv: IFCONFIG)
-    assert verbs.build("measure", "member", ["vmx2", "down"], "FreeBSD") == [["/sbin/ifconfig", "vmx2", "down"]]
+    steps = verbs.build("measure", "member", ["vmx2", "down"], "FreeBSD")
+    assert commands(steps) == [["/sbin/ifconfig", "vmx2", "down"]]
     for lonely in ("vmx3", "vmx0", "lagg0"):
         assert "no member of a bundle with another one beside it" in refusal(lonely, "down")
-        assert verbs.build("measure", "member", [lonely, "up"], "FreeBSD") == [["/sbin/ifconfig", lonely, "up"]]
     assert "up down" in refusal("vmx2", "destroy") and "missing" in refusal("vmx2") and "missing" in refusal()
     assert "one too many" in refusal("vmx2", "down", "up")
+    monkeypatch.setattr(members, "capture", lambda argv: IFCONFIG.replace("vmx1: flags=1008843<UP,", "vmx1: flags=2<"))
+    assert "beside it that is up" in refusal("vmx2", "down"), "the last one stays"
+
+
+def test_up_comes_what_is_in_a_bundle_or_was_taken_down(
+    anything_there: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any card could be brought up, by whoever may measure: one that its operator keeps down as well."""
+    monkeypatch.setattr(members, "DOWN", str(tmp_path / "member.{}"))
+    shown = IFCONFIG
+    monkeypatch.setattr(members, "capture", lambda argv: shown)
+
+    def carried_out(name: str, state: str) -> list[list[str]]:
+        steps = verbs.build("measure", "member", [name, state], "FreeBSD")
+        for step in steps:
+            if callable(step):
+                step()
+        return commands(steps)
+
+    with pytest.raises(Failed, match="was not taken down here"):
+        carried_out("vmx0", "up")
+    assert carried_out("vmx2", "up") == [["/sbin/ifconfig", "vmx2", "up"]]
+    carried_out("vmx2", "down")
+    shown = IFCONFIG.partition("lagg0")[0]  # the bundle went meanwhile, and its card comes up all the same
+    assert carried_out("vmx2", "up") == [["/sbin/ifconfig", "vmx2", "up"]]
+    with pytest.raises(Failed):
+        carried_out("vmx2", "up")
 
 
 def test_on_linux_the_next_hops_of_one_route_are_members(anything_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "capture", lambda argv: json.dumps(ROUTES) if argv[0] == members.PROGRAMS[-1] else "")
-    (step,) = verbs.build("measure", "member", ["m1", "down"], "Linux")
-    assert isinstance(step, list) and step[1:] == ["link", "set", "dev", "m1", "down"]
+    monkeypatch.setattr(members, "_flags", lambda name: 0x1003)
+    (step,) = commands(verbs.build("measure", "member", ["m1", "down"], "Linux"))
+    assert step[1:] == ["link", "set", "dev", "m1", "down"]
     assert "no member" in refusal("mg0", "down", system="Linux")
+    monkeypatch.setattr(members, "_flags", lambda name: 0x1002)
+    assert "that is up" in refusal("m1", "down", system="Linux")
     monkeypatch.setattr(members, "capture", lambda argv: "")
     assert "no member" in refusal("m1", "down", system="Linux"), "nobody tells of any route"
 
@@ -84,6 +117,34 @@ def test_the_management_adapter_stays_up(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("linkladder.priv.appliance.RC_CONF", str(kept))
     monkeypatch.setattr("linkladder.priv.checks.socket.if_nametoindex", lambda name: 1)
     assert "management adapter" in refusal("lo", "down") and "management adapter" in refusal("lo", "up")
+
+
+UPON_OTHERS = {
+    "lagg0.7": "\tvlan: 7 vlanproto: 802.1q vlanpcp: 0 parent interface: lagg0\n",
+    "lagg0": "\tlaggport: vmx1 flags=4<ACTIVE>\n\tlaggport: vmx2 flags=4<ACTIVE>\n",
+    "vlan3": "\tvlan: 3 vlanproto: 802.1q vlanpcp: 0 parent interface: vmx3\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("management", "under"),
+    [("lagg0", ("vmx1", "vmx2")), ("lagg0.7", ("lagg0", "vmx1", "vmx2")), ("vlan3", ("vmx3",)), ("vmx4.9", ("vmx4",))],
+)
+def test_so_do_the_cards_that_it_stands_upon(
+    management: str, under: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only its own name was kept: the operator's bundle went down card by card."""
+    kept = tmp_path / "rc.conf"
+    kept.write_text(f'linkladder_management="{management}"\n')
+    monkeypatch.setattr("linkladder.priv.appliance.RC_CONF", str(kept))
+    monkeypatch.setattr("linkladder.priv.checks.socket.if_nametoindex", lambda name: 1)
+    monkeypatch.setattr("linkladder.priv.appliance.capture", lambda argv: UPON_OTHERS.get(argv[-1], ""))
+    monkeypatch.setattr(members, "capture", lambda argv: IFCONFIG)
+    for name in under:
+        for verb, rest in (("member", "down"), ("member", "up"), ("mtu", "1500"), ("iface-flags", "tso")):
+            with pytest.raises(Refused, match="management adapter"):
+                verbs.build("measure", verb, [name, rest], "FreeBSD")
+    assert verbs.build("measure", "mtu", ["vmx5", "1500"], "FreeBSD")
 
 
 def test_a_stub_with_an_address_behind_several_hops_is_told_as_a_bundle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 from linkladder.priv import modules, sysctls
@@ -19,6 +20,7 @@ from linkladder.priv.checks import (
     word,
 )
 from linkladder.priv.disks import unused_disk, usb_partition
+from linkladder.priv.running import capture
 
 Step = list[str] | Callable[[], None]
 SERVICE, SHUTDOWN = "/usr/sbin/service", "/sbin/shutdown"
@@ -55,9 +57,21 @@ def measuring_adapter(text: str) -> str:
 
 
 def not_management(name: str) -> str:
-    if name == setting("linkladder_management"):
+    kept = setting("linkladder_management")
+    if kept and name == kept:
         raise Refused("interface", f"{name} is the management adapter, which stays as it is")
+    if kept and name in below(kept):
+        raise Refused("interface", f"{name} carries the management adapter {kept}, and stays as it is")
     return name
+
+
+def below(name: str) -> set[str]:
+    """The cards on which an interface stands: of a VLAN (vmx0 of vmx0.10), of a bundle, or of one upon another."""
+    shown = capture(["/sbin/ifconfig", name])
+    found = {name.partition(".")[0], *re.findall(r"^\s+(?:laggport|member): (\S+)", shown, re.MULTILINE)}
+    found |= set(re.findall(r"^\s+vlan: .*parent interface: (\S+)", shown, re.MULTILINE))
+    found -= {name, "<none>"}
+    return found.union(*map(below, found))
 
 
 def host_name_steps(args: list[str]) -> list[Step]:
