@@ -59,10 +59,11 @@ def real(name: str, base: Path) -> tuple[Reveal, Prover]:
 
 
 def end(
-    role: Role, name: str = "", secret: bytes | None = None, me: Reveal | None = None, prover: Prover | None = None
-) -> Handshake:
+    role: Role, name: str = "", secret: bytes | None = None, me: Reveal | None = None, prover: Prover | None = None,
+    tie: str = "",
+) -> Handshake:  # fmt: skip
     card = me or identity(name or role.value)
-    return Handshake(role, card, secrets.token_hex(16), "1.0", prover or Toy(card), secret)
+    return Handshake(role, card, tie or secrets.token_hex(16), "1.0", prover or Toy(card), secret)
 
 
 def lines(data: bytes) -> list[bytes]:

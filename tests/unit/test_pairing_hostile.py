@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder.pairing import messages, service
+from linkladder.pairing import callers, messages, service
 from linkladder.pairing.messages import ProtocolError, Reason, Role
 from linkladder.pairing.protocol import Step
 from pairing_ends import Console, a_key, end, free_port, identity
@@ -38,7 +38,7 @@ def test_hostile_fields_are_refused(field: str, value: object) -> None:
 async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> None:
     beta = await Console("beta", free_port()).open()
     held = []
-    for number in range(service.WAITING + 100):
+    for number in range(callers.WAITING + 100):
         one = socket.socket()
         one.setblocking(False)
         one.bind((f"127.0.{1 + number // 200}.{1 + number % 200}", 0))
@@ -47,10 +47,10 @@ async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> 
         if number % 20 == 0:
             await asyncio.sleep(0.01)
     async with asyncio.timeout(30):
-        while len(beta.service._callers) < service.WAITING:
+        while len(beta.service._callers) < callers.WAITING:
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)
-    assert len(beta.service._callers) == service.WAITING
+    assert len(beta.service._callers) == callers.WAITING
     reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
     caller = end(Role.INITIATOR, "alpha")
     writer.write(caller.start())

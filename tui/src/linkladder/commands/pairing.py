@@ -223,7 +223,10 @@ class Pairing:
                 await self._stop_if_asked()
             case say.Failed():
                 self._print_once(str(LinkladderError(event.title, event.cause, event.hint)))
-                await self._stop_if_asked()
+                if (
+                    event.called or not self._args.secret_file
+                ):  # a stranger's attempt shuts no window that a secret guards
+                    await self._stop_if_asked()
             case say.WindowClosed(reason):
                 self._print(f"pairing is closed: {reason}")
                 self._end_of_secret()

@@ -83,6 +83,24 @@ class Connection:
         self._writer.transport.abort()
 
 
+async def listen(
+    accepted: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], address: str, port: int
+) -> asyncio.Server:
+    """Take calls at this address, or at all if it is ''."""
+    try:
+        server = await asyncio.start_server(
+            accepted, address or None, port, limit=LIMIT, backlog=512, start_serving=False
+        )
+        for one in server.sockets:  # so that callers cannot fill memory here
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
+        await server.start_serving()
+    except OSError as error:
+        raise EnvironmentFault(
+            "the pairing window cannot be opened", str(error), "another linkladder here may have it open: use that"
+        ) from None
+    return server
+
+
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a pairing window, or raise the reason; a silent address of a name does not delay its others."""
     try:

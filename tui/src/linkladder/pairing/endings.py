@@ -31,14 +31,15 @@ class RefusedHere(Exception):
         self.other_code = answer is Answer.OTHER_CODE
 
 
-def as_event(error: Exception, who: str, left: int) -> say.Refused | say.Failed:
+def as_event(error: Exception, who: str, left: int, called: bool = True) -> say.Refused | say.Failed:
+    """`called`: whether it was this end that called."""
     if isinstance(error, RefusedHere):
         return say.Refused(True, who, left, error.other_code)
     if isinstance(error, LinkladderError):
-        return say.Failed(error.title, error.cause, error.hint, left)
+        return say.Failed(error.title, error.cause, error.hint, left, called)
     if isinstance(error, ProtocolError) and error.reason is Reason.REFUSED:
         return say.Refused(False, who, left)
     hint = HINTS.get(error.reason, START_AGAIN) if isinstance(error, ProtocolError) else START_AGAIN
     words = isinstance(error, (ProtocolError, ConnectionError)) and str(error)
     cause = words or "it stopped answering, or nobody answered in time"
-    return say.Failed(f"pairing with {who} failed", cause, hint, left)
+    return say.Failed(f"pairing with {who} failed", cause, hint, left, called)

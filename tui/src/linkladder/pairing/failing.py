@@ -22,6 +22,10 @@ class Failing:
         for old in list(self._seen)[:-REMEMBERED]:
             del self._seen[old]
 
+    def knows(self, address: str) -> bool:
+        """Whether an attempt from there has failed, as far as it is remembered."""
+        return _plain(address) in self._seen
+
     def barred(self, address: str) -> bool:
         source = _plain(address)
         count, last = self._seen.get(source, (0, 0.0))

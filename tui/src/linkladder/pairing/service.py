@@ -1,5 +1,7 @@
 """The pairing window: a person opens it, it closes by itself, and only one exchange at a time gets as far as a code.
 
+With a site secret as many go on as come, as strangers could hold a place that only one can have, and learn nothing.
+
     service = PairingService()
     await service.open(minutes=10)
     async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.window_events
@@ -13,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import replace
@@ -22,12 +23,13 @@ from typing import Any
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import window_events as say
+from linkladder.pairing.callers import Callers
 from linkladder.pairing.card import KeyProver, own_card, peer_of
-from linkladder.pairing.connection import STEP_TIME, Connection, connect_patiently
+from linkladder.pairing.connection import STEP_TIME, Connection, connect_patiently, listen
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.endings import Answer, RefusedHere, as_event
 from linkladder.pairing.failing import Failing
-from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
+from linkladder.pairing.messages import Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
 from linkladder.trust import peers
 from linkladder.trust.keys import fingerprint
@@ -35,7 +37,7 @@ from linkladder.trust.keys import fingerprint
 PORT = 8623
 UNBOUNDED = 0  # others: as many as come
 GUESSES = 3
-WAITING, PER_SOURCE = 256, 4  # the most connections that have not got as far as a code, in all and from one address
+COURTESY = 1.0  # seconds that one of two crossing calls waits for the other if no person is needed
 REVEAL_TIME = 10.0  # seconds; the called end may first wait for its own call to fail
 SECRET_TIME = 30.0  # seconds that an exchange may wait for the other end if no person is needed
 DONE_TIME = 60.0  # seconds for the other end to store the keys, for which it starts a program that ends older sessions
@@ -67,13 +69,13 @@ class PairingService:
         self._server: asyncio.Server | None = None
         self._beacons: Discovery | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._callers: dict[asyncio.Task[None], tuple[str, Connection]] = {}  # callers, the oldest first
-        self._engaged: Connection | None = None
+        self._going: dict[Connection, None] = {}  # exchanges that have revealed or will; without a secret one at most
         self._calls: dict[object, None] = {}  # this end's calls that the other end has not answered yet
         self._decision: asyncio.Future[Answer] | None = None
         self._ready: say.CodeReady | None = None
         self._failures = 0
         self._failing = Failing(GUESSES)
+        self._callers = Callers(self._failing, secret is not None)
         self._deadline = 0.0
         self._closed = True
         self._known: dict[str, str] = {}  # names by fingerprints
@@ -89,17 +91,7 @@ class PairingService:
         self._card = await asyncio.to_thread(own_card, self.name)
         self._prover = KeyProver(state.folder())
         self._known = {p.fingerprint: p.name for p in await asyncio.to_thread(peers.load)}
-        try:
-            self._server = await asyncio.start_server(
-                self._accepted, self._bind or None, self.port, limit=LIMIT, backlog=512, start_serving=False
-            )
-            for one in self._server.sockets:  # so that callers cannot fill memory here
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
-            await self._server.start_serving()
-        except OSError as error:
-            raise EnvironmentFault(
-                "the pairing window cannot be opened", str(error), "another linkladder here may have it open: use that"
-            ) from None
+        self._server = await listen(self._accepted, self._bind, self.port)
         mine = Beacon(1, self._tie, self.name, __version__, self._card.addresses, self.port,
                       fingerprint(self._card.host_key))  # fmt: skip
         if self._discover:
@@ -152,9 +144,10 @@ class PairingService:
             self._server.close()
         if self._beacons:
             await self._beacons.close()
-        if self._engaged and not self._engaged.session.agreed:  # or it would wait for a yes that cannot come
+        for link in [one for one in self._going if not one.session.agreed]:  # it would wait for a yes that cannot come
             with contextlib.suppress(OSError, TimeoutError):
-                await self._engaged.send(self._engaged.session.refuse(Reason.CLOSED))
+                reason = Reason.CROSSED if self._is_paired(link) else Reason.CLOSED
+                await link.send(link.session.refuse(reason))
         current = asyncio.current_task()
         others = [t for t in self._tasks if t is not current]
         for task in others:
@@ -166,6 +159,11 @@ class PairingService:
     async def events(self) -> AsyncIterator[say.Event]:
         while (event := await self._events.get()) is not None:
             yield event
+
+    @property
+    def _engaged(self) -> Connection | None:
+        """The exchange that a person may have to answer; with a secret no exchange keeps others out."""
+        return next(iter(self._going), None) if self._secret is None else None
 
     @property
     def is_open(self) -> bool:
@@ -205,30 +203,35 @@ class PairingService:
             paired = True
         except (ProtocolError, TimeoutError, OSError, LinkladderError, RefusedHere) as error:
             reason = error.reason if isinstance(error, ProtocolError) else None
-            if session.revealed or reason not in NO_FAULT:
+            crossed = reason is Reason.CROSSED and (not session.revealed or self._secret is not None)
+            if not crossed and (session.revealed or reason not in NO_FAULT):
                 self._count(link)
             if isinstance(error, ProtocolError) and error.ours:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
             who = session.peer.name if session.peer else link.address
-            if reason is Reason.CROSSED and not session.revealed:
-                pass  # the other one of the two crossing calls goes on
+            if crossed or self._is_paired(link):
+                pass  # the other one of the two crossing calls goes on, or has come to its end
             elif session.revealed or reason is Reason.REFUSED or (mine and self._engaged is None):
-                self._tell(as_event(error, who, self.left))
+                self._tell(as_event(error, who, self.left, mine))
         except asyncio.CancelledError:
-            self._count(link)
+            self._failures += session.revealed
             link.abort()
             raise
         finally:
             self._calls.pop(link, None)
             over = paired and self.paired == self._others
-            if self._engaged is link and not over:  # after the last pairing no other exchange may start
-                self._engaged = self._decision = self._ready = None
+            if link in self._going and not over:  # after the last pairing no other exchange may start
+                del self._going[link]
+                self._decision = self._ready = None
             await link.close()
         if over:
             await self.close("paired")
         elif not self.left:
             await self.close(f"{GUESSES} attempts failed: somebody may be guessing, or the wrong console was looked at")
+
+    def _is_paired(self, link: Connection) -> bool:
+        return link.session.peer is not None and fingerprint(link.session.peer.host_key) in self._paired
 
     def _count(self, link: Connection) -> None:
         self._failures += link.session.revealed
@@ -263,39 +266,42 @@ class PairingService:
         await self._compare(link)
 
     async def _give_way(self, tie: str, *, mine: bool) -> None:
-        """Wait while the other call goes on, if both ends call: that of the end with the lower tie has precedence."""
-        until = time.monotonic() + STEP_TIME
+        """Wait while the other call goes on, if both ends call: that of the end with the lower tie has precedence.
+
+        With a secret that is a courtesy of a moment, as anybody can show a tie that was heard.
+        """
+        until = time.monotonic() + (STEP_TIME if self._secret is None else COURTESY)
         while self._engaged is None and time.monotonic() < until:
-            answered = any(one.session.peer_hello and one.session.peer_hello.tie == tie
-                           for _, one in self._callers.values())  # fmt: skip
-            if not (answered and tie < self._tie if mine else self._calls and tie > self._tie):
+            if not (self._callers.have(tie) and tie < self._tie if mine else self._calls and tie > self._tie):
                 return
             await asyncio.sleep(0.05)
 
     def _engageable(self, tie: str) -> None:
         if not self.left:
             raise ProtocolError(Reason.CLOSED)
-        if self._engaged:
-            other = self._engaged.session.peer_hello
-            raise ProtocolError(Reason.CROSSED if other and other.tie == tie else Reason.BUSY)
+        rivals = [one.session for one in self._going if self._secret is None or one.session.claim]
+        same = any(one.peer_hello and one.peer_hello.tie == tie for one in rivals)
+        if same or self._engaged:
+            raise ProtocolError(Reason.CROSSED if same else Reason.BUSY)
 
     def _engage(self, link: Connection) -> None:
         hello = link.session.peer_hello
         self._engageable(hello.tie if hello else "")
-        self._engaged = link
+        self._going[link] = None
 
     async def _compare(self, link: Connection) -> None:
         """Show the code, wait for both persons (or secrets), store, and tell the other end."""
         session = link.session
         card, codes = session.peer, session.codes
         assert card and codes
-        self._decision = asyncio.get_running_loop().create_future()
-        decision = self._decision
+        decision: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         key, by_secret = fingerprint(card.host_key), self._secret is not None
-        self._ready = say.CodeReady(codes.shown.digits, codes.shown.words, card.name, link.address, key, by_secret)
-        self._tell(self._ready)
-        if self._secret is not None:
+        ready = say.CodeReady(codes.shown.digits, codes.shown.words, card.name, link.address, key, by_secret)
+        if not by_secret:
+            self._ready, self._decision = ready, decision
+        elif session.role is Role.INITIATOR:  # who was called signs only for one that has shown the secret
             decision.set_result(Answer.YES)
+        self._tell(ready)
         reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
             while not (session.confirmed and session.peer_confirmed):
@@ -309,6 +315,8 @@ class PairingService:
                     reading.result()
                     self._tell(say.PeerConfirmed(card.name))
                     reading = asyncio.create_task(link.step(self.seconds_left + 1))
+                    if by_secret and not decision.done():
+                        decision.set_result(Answer.YES)
                 if decision in done and not session.confirmed:
                     await self._answer(link, decision.result())
             if reading.done():  # the other end's yes came while this end was answering
@@ -329,6 +337,8 @@ class PairingService:
             await asyncio.gather(reading, return_exceptions=True)
         certain = session.step is Step.DONE
         self._known[key] = peer.name
+        if key in self._paired:  # two calls that crossed have both come to their end
+            return
         if certain or self._others == 1:  # one that may not have stored this end's keys calls again
             self._paired.add(key)
         self._tell(say.Paired(peer, certain, card.name))
@@ -354,19 +364,12 @@ class PairingService:
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         source = str((writer.get_extra_info("peername") or ("?",))[0])
-        alike = sum(one == source for one, _ in self._callers.values())
-        if self._closed or alike >= PER_SOURCE or self._card is None or self._failing.barred(source):
+        kept = () if self._engaged is None else (self._engaged,)
+        if self._closed or self._card is None or not self._callers.admits(source, kept):
             writer.transport.abort()
             return
-        if len(self._callers) >= WAITING:  # a flood from many addresses: the oldest is dropped
-            waiting = [(t, one) for t, (_, one) in self._callers.items() if one is not self._engaged]
-            oldest = next((t for t, one in waiting if one.session.peer_hello is None), waiting[0][0])
-            self._callers.pop(oldest)[1].abort()
-            oldest.cancel()
         link = Connection(self._handshake(Role.RESPONDER), reader, writer)
-        task = self._spawn(self._run(link, self._answered(link)))
-        self._callers[task] = (source, link)
-        task.add_done_callback(lambda done: self._callers.pop(done, None))
+        self._callers.add(self._spawn(self._run(link, self._answered(link))), source, link)
 
     # --- helpers
 

@@ -128,6 +128,7 @@ class Failed:
     cause: str
     hint: str
     left: int
+    called: bool = True  # whether it was this end that called
 
 
 Event = (
