@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from linkladder import host, reservation, tools, wire
-from linkladder.agent import Service, answering
+from linkladder.agent import Service, answering, processes
 from linkladder.engine import ports as drawing
 from linkladder.model import End, Experiment
 from linkladder.tools import Layout
@@ -34,7 +34,7 @@ async def test_a_tool_ends_after_its_time_whoever_forgot_it(monkeypatch: pytest.
 
 
 async def test_so_many_tools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "MOST", 3)
+    monkeypatch.setattr(processes, "MOST", 3)
     end = Service(lambda event: None)
     for _ in range(3):
         await end._start(["sleep", "60"], Experiment("e"))

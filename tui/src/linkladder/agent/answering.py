@@ -15,7 +15,7 @@ from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
-from linkladder.agent.processes import Child, Children, Gate, Turn
+from linkladder.agent.processes import Child, Children, Gate, Turn, buffers
 from linkladder.agent.targets import Caller, Targets, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
@@ -25,7 +25,6 @@ R = TypeVar("R")
 SHORTEST = 0.1  # seconds that the last sample must span, as the system counts CPU in hundredths
 LONGEST_WAIT = 5.0  # how many seconds in advance a client's start may be requested
 LISTEN_WAIT = 3.0  # seconds within which a server must listen
-MOST = 192  # tools that may run at once; no layout needs more
 OVERTIME = 60.0  # seconds after its planned end at which a tool is ended if nobody has stopped it
 MISSING = "not found; install it (linkladder doctor says how)"
 
@@ -302,8 +301,7 @@ class Service:
 
         It is ended some time after its planned end, even if the caller is gone by then.
         """
-        if len(self.children) >= MOST:
-            raise wire.Refused(f"{MOST} tools run here already")
+        self.children.check(exp)
         found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
@@ -314,7 +312,7 @@ class Service:
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
         tool = tools.named(exp.tool)
-        child.enough_by = tool.enough_by
+        child.enough_by, child.buffers = tool.enough_by, buffers(exp)
         longest = tools.expected_seconds(exp) + tool.latest(exp) + OVERTIME
         limit = asyncio.create_task(self._end_after(child, longest))
         child.done.add_done_callback(lambda _: limit.cancel())
@@ -362,7 +360,7 @@ class Service:
         name = request.interface or host.interface_of(request.address)
         total, _ = host.memory()
         seen, bundle = host.nic_counters(detail=True), None if name in self.single else host.bundle(name)
-        if bundle is None:
+        if bundle is None and name in seen:
             self.single.add(name)  # remembered, since finding out starts a program before and after each trial
         members = tuple(seen[m.name] for m in (bundle.members if bundle else ()) if m.name in seen)
         nic = seen.get(name)

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 
 from linkladder import host
 from linkladder.agent import reaper
 from linkladder.host.programs import search_path
+from linkladder.model import Experiment
 from linkladder.reservation import Reservation
 from linkladder.tools import OUTPUT_LIMIT
 from linkladder.wire import Exited, Finished, Line, Refused
@@ -24,6 +26,10 @@ GRACE = 1.0  # seconds between asking a process to end and killing it
 LOOKS = 10  # waits that a grace is split into, so that a pause of this machine uses up only one
 AT_GATE = 'read -r go; exec "$0" "$@"'  # waits in a shell rather than in Python, since there may be fifty processes
 OPENS = 30.0  # seconds after which a gate opens even if some clients have not arrived
+MOST = 192  # tools that may run at once; no layout needs more
+PRINTED = 3 * OUTPUT_LIMIT  # bytes of output that are kept for all tools together
+BUFFERS = 1 << 30  # bytes that tools may be asked to write at once, as each stream has a buffer of that size
+BLOCK = 131_072  # bytes that a tool writes at once if a plan names no size
 INSISTENCE = (0.01, 0.1)  # seconds to wait after the first and the second SIGINT
 
 
@@ -83,15 +89,37 @@ class Gate:
             os.close(self.reading)
 
 
+class Room:
+    """Bytes that are there to be taken, and come back."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def take(self, wanted: int) -> int:
+        """How many of the wanted bytes may be kept."""
+        taken = min(wanted, self._left)
+        self._left -= taken
+        return taken
+
+    def give(self, back: int) -> None:
+        self._left += back
+
+
 class Child:
     """One running tool."""
 
-    def __init__(self, number: int, process: asyncio.subprocess.Process, say: Callable[[Line | Exited], None]) -> None:
+    def __init__(
+        self, number: int, process: asyncio.subprocess.Process, say: Callable[[Line | Exited], None], room: Room
+    ) -> None:
         self.number = number
         self.process = process
         self.say = say
-        self.output: list[str] = []
-        self.errors: list[str] = []
+        self.buffers = 0  # bytes that it may have taken for its buffers
+        self.held = 0  # bytes of the room that it has taken
+        self._room = room
+        self._finished: Finished | None = None
+        self.output: list[bytes] = []
+        self.errors: list[bytes] = []
         self.hung = False
         self.cut = 0
         self.enough_by: signal.Signals | None = None  # the signal that makes the tool finish as if its time were over
@@ -106,18 +134,18 @@ class Child:
         await self.process.wait()
         self.say(Exited(self.number))
 
-    async def _read(self, stream: asyncio.StreamReader, kept: list[str], live: bool) -> None:
+    async def _read(self, stream: asyncio.StreamReader, kept: list[bytes], live: bool) -> None:
         """Read in blocks rather than lines: fewer wake-ups keep our own CPU use out of the measurement."""
         size, rest = 0, ""
         while data := await stream.read(65536):
-            text = data.decode("utf-8", "replace")
-            room = max(0, OUTPUT_LIMIT - size)
-            size += len(text)
-            self.cut += max(0, len(text) - room)
-            if room:
-                kept.append(text[:room])
+            taken = self._room.take(min(len(data), max(0, OUTPUT_LIMIT - size)))
+            size += len(data)
+            self.held += taken
+            self.cut += len(data) - taken
+            if taken:
+                kept.append(data[:taken])
             if live:
-                *lines, rest = (rest + text)[-65536:].split("\n")
+                *lines, rest = (rest + data.decode("utf-8", "replace"))[-65536:].split("\n")
                 if lines:
                     self.say(Line(self.number, tuple(lines)))
 
@@ -126,7 +154,10 @@ class Child:
         return self._as_finished(self.process.returncode, self.hung)
 
     def _as_finished(self, code: int | None, hung: bool) -> Finished:
-        return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
+        """The same to whoever asks; the pieces are let go, so that a long output is not kept twice."""
+        if self._finished is None:
+            self._finished = Finished(self.number, code, _text(self.output), _text(self.errors), hung, self.cut)
+        return self._finished
 
     def enough(self) -> None:
         """Tell the tool that its time is over, so that it prints its results and ends."""
@@ -169,6 +200,12 @@ class Child:
             os.killpg(self.process.pid, number)
 
 
+def _text(pieces: list[bytes]) -> str:
+    whole = b"".join(pieces)
+    pieces.clear()
+    return whole.decode("utf-8", "replace")
+
+
 class Children:
     """All tools of this end. Should this process be killed, `inherited` stays open until all of them are ended."""
 
@@ -179,6 +216,14 @@ class Children:
         self._running: dict[int, Child] = {}
         self._next = 1
         self._reaper = Reaper(inherited)
+        self._room = Room(PRINTED)
+
+    def check(self, exp: Experiment) -> None:
+        """Refuse one more tool, for this experiment, if those that run are too many or may take too much memory."""
+        if len(self) >= MOST:
+            raise Refused(f"{MOST} tools run here already")
+        if sum(child.buffers for child in self._running.values()) + buffers(exp) > BUFFERS:
+            raise Refused(f"the tools here would have more than {BUFFERS >> 20} MB of buffers: write in smaller pieces")
 
     async def start(self, argv: Sequence[str], privileged: bool = False, at: float = 0.0) -> Child:
         """Start a tool, at the moment `at` if given. Raises FileNotFoundError or PermissionError if it cannot be run.
@@ -224,7 +269,7 @@ class Children:
             limit=1 << 20,
         )
         self._reaper.tell(f"+{process.pid}")
-        child = Child(self._next, process, self._say)
+        child = Child(self._next, process, self._say, self._room)
         self._running[self._next] = child
         self._next += 1
         return child
@@ -244,6 +289,8 @@ class Children:
     async def end(self, child: Child, at_once: bool = False) -> Finished:
         finished = await child.stop(at_once)
         self._forget(child)
+        weakref.finalize(finished, self._room.give, child.held)  # what waits to be sent takes room still
+        child.held = 0
         return finished
 
     async def stop_all(self) -> None:
@@ -262,6 +309,11 @@ class Children:
         child._signal(signal.SIGKILL)
         self._running.pop(child.number, None)
         self._reaper.tell(f"-{child.process.pid}")
+
+
+def buffers(exp: Experiment) -> int:
+    """Bytes of the buffers that one process of this experiment may have."""
+    return max(exp.streams, exp.sessions) * max(exp.write_size or BLOCK, exp.request, exp.response)
 
 
 async def _moment(reading: int) -> float | None:

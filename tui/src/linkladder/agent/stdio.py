@@ -15,6 +15,7 @@ from linkladder.agent.targets import Caller
 from linkladder.trust.sshd import register_session
 
 AT_ONCE = 32  # requests that may be in progress at the same time
+UNREAD = 8 << 20  # bytes of events that may wait for a caller who does not read them
 
 
 def main(peer: str | None, introduced: bool = False) -> int:
@@ -35,6 +36,9 @@ class Agent:
     def __init__(self, caller: Caller, peer: str = "") -> None:
         self._writer: asyncio.StreamWriter | None = None
         self._busy: set[asyncio.Task[None]] = set()
+        self._one = asyncio.Lock()  # for the answer that is on its way
+        self._answering = 0  # its bytes
+        self._serving: asyncio.Task[Any] | None = None
         self._service = Service(self._say, caller, peer)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
@@ -43,7 +47,7 @@ class Agent:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, stdout)
         self._writer = asyncio.StreamWriter(transport, protocol, None, loop)
-        task = asyncio.current_task()
+        self._serving = task = asyncio.current_task()
         assert task
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, task.cancel)
@@ -82,7 +86,7 @@ class Agent:
             if len(self._busy) > AT_ONCE:
                 raise wire.Refused("too many requests at once")
             reply = await self._service.do(question.request())
-            self._send(wire.answer(number, reply))
+            await self._reply(number, reply)
         except wire.Refused as error:
             self._send(wire.refusal(number, str(error)[:2000], error.holder))
         except (wire.WireError, ValueError) as error:
@@ -90,8 +94,23 @@ class Agent:
         except Exception as error:  # the operator must see our own defects too
             self._send(wire.refusal(number, f"{type(error).__name__}: {str(error)[:1000]}"))
 
+    async def _reply(self, number: int | None, reply: Any) -> None:
+        """Send one answer at a time, each written down only when the one before is gone: it may be all of an output."""
+        async with self._one:
+            line = wire.answer(number, reply)
+            self._answering = len(line)
+            self._send(line)
+            del line
+            if self._writer:
+                with contextlib.suppress(OSError):
+                    await self._writer.drain()
+            self._answering = 0
+
     def _say(self, event: wire.Event) -> None:
+        """Send an event; a caller who leaves too much of what he asked for unread is served no more."""
         self._send(wire.event(event))
+        if self._writer and self._writer.transport.get_write_buffer_size() - self._answering > UNREAD and self._serving:
+            self._serving.cancel()
 
     def _send(self, line: bytes) -> None:
         if self._writer:

@@ -23,12 +23,11 @@ from typing import Any
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import window_events as say
-from linkladder.pairing.callers import Callers
+from linkladder.pairing.callers import Callers, Failing
 from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.connection import STEP_TIME, Connection, connect_patiently, listen
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.endings import Answer, RefusedHere, as_event
-from linkladder.pairing.failing import Failing
 from linkladder.pairing.messages import Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
 from linkladder.trust import peers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 
 from linkladder.priv import modules, sysctls
@@ -67,6 +66,8 @@ def not_management(name: str) -> str:
 
 def below(name: str) -> set[str]:
     """The cards on which an interface stands: of a VLAN (vmx0 of vmx0.10), of a bundle, or of one upon another."""
+    import re  # imported late, as most verbs start faster without it
+
     shown = capture(["/sbin/ifconfig", name])
     found = {name.partition(".")[0], *re.findall(r"^\s+(?:laggport|member): (\S+)", shown, re.MULTILINE)}
     found |= set(re.findall(r"^\s+vlan: .*parent interface: (\S+)", shown, re.MULTILINE))

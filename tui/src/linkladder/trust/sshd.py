@@ -27,6 +27,7 @@ from linkladder.errors import EnvironmentFault
 from linkladder.trust import files, keys
 from linkladder.trust.channel import CIPHERS, MACS, exchanges
 
+MOST = 8  # agents that serve one peer at once: a run's, what its screens look at, and some more
 SETTINGS = f"""\
 AddressFamily any
 AuthenticationMethods publickey
@@ -147,8 +148,10 @@ def register_session(peer: str) -> Iterator[None]:
     """Register this agent so that `end_sessions` finds it; a lock on its file shows that it is alive."""
     path = state.ensure(state.measuring() / "run" / "agents") / f"{peer}.{os.getpid()}"
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX)  # who looks whether it lives has it for a moment
         try:
+            if sum(map(_alive, _sessions(peer))) >= MOST:
+                raise EnvironmentFault(f"{peer} has {MOST} sessions here already", hint="end one of them first")
             # Checked after registering: a peer removed at this moment is noticed here, or its removal finds the file.
             if peer not in _authorized():
                 raise EnvironmentFault(f"{peer} is not paired with this appliance", hint="pair the two again")
@@ -163,13 +166,11 @@ def end_sessions(peer: str, grace: float = 2.0) -> int:
         measurer.end_sessions(peer)
         return 0
     found = []
-    for path in (state.measuring() / "run" / "agents").glob("*"):
-        name, _, number = path.name.rpartition(".")
-        if name == peer and number.isdecimal() and int(number) != os.getpid():
-            if _alive(path):
-                found.append((path, int(number)))
-            else:
-                path.unlink(missing_ok=True)
+    for path in _sessions(peer):
+        if _alive(path):
+            found.append((path, int(path.name.rpartition(".")[2])))
+        else:
+            path.unlink(missing_ok=True)
     for sent, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
         for path, process in found:
             if _alive(path):
@@ -182,6 +183,16 @@ def end_sessions(peer: str, grace: float = 2.0) -> int:
         if not _alive(path):
             path.unlink(missing_ok=True)
     return len(found)
+
+
+def _sessions(peer: str) -> list[Path]:
+    """The files of this peer's other agents, of which some may have ended."""
+    found = []
+    for path in (state.measuring() / "run" / "agents").glob("*"):
+        name, _, number = path.name.rpartition(".")
+        if name == peer and number.isdecimal() and int(number) != os.getpid():
+            found.append(path)
+    return found
 
 
 def _alive(path: Path) -> bool:
