@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from grid import CODE_PAGE, Grid
 from linkladder.app.terminal_diff import ERASE, TerminalPicture
+from linkladder.printable import obeyed
 from terminals import Opened
 
 WIDE, HIGH = 24, 3
@@ -88,6 +89,32 @@ class Screen:
         if width == 2:
             self.cells[self.y, self.x + 1] = ("", self.look)
         self.x += width
+
+
+COMMANDS = [
+    "\x1b[2J",
+    "\x1b]0;x\x07",
+    "\x9b6n",
+    "\x1bP$q",
+    "\r\n",
+    "\t",
+    "\x08\x08",
+    "\x0e",
+    "\x7f",
+    "\u202e",
+    "\u2066",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("beside", ["", "\u2588"])
+def test_no_words_of_a_peers_are_commands_to_the_terminal(command: str, beside: str) -> None:
+    """What an appliance says of itself is shown: a name with a command in it was obeyed by the terminal."""
+    strip = Strip([Segment(f"a{command}b{beside}")])
+    layout = LayoutUpdate([[strip]], Region(0, 0, WIDE, 1))
+    said = re.sub(r"\x1b\[[0-9;]*[HmK]", "", TerminalPicture().update(layout).render_segments(CONSOLE))
+    assert all(not obeyed(char) for char in said), repr(said)
+    assert said.startswith("a") and "b" in said
 
 
 @given(st.lists(layouts() | chops(), max_size=8))

@@ -15,6 +15,11 @@ def clean(value: object) -> object:
     return _UNSEEN.sub("\ufffd", value.replace("\r\n", "\n")) if type(value) is str else value
 
 
+def obeyed(char: str) -> bool:
+    """Whether a terminal or its text's direction would be changed by this character."""
+    return char in "\t\n" or _UNSEEN.match(char) is not None
+
+
 def one_line(text: str) -> str:
     """Foreign text as one line for a terminal, without control characters."""
     return str(clean(text)).replace("\n", " ")
