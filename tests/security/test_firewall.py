@@ -95,6 +95,23 @@ def test_both_say_the_same() -> None:
     assert rules[order[0]] == 'anchor "trial"' and "5301:5400" in rules[order[1]]
 
 
+def test_begun_connections_from_invented_addresses_leave_room() -> None:
+    """Of 20,000 states, each kept for two minutes, 200 a second took all, and no peer came in or was reached."""
+    (limits,) = re.findall(r"^set limit \{ states (\d+), src-nodes (\d+) \}", PF, re.M)
+    (line,) = re.findall(r"^set timeout \{ (.*) \}", PF, re.M)
+    seconds = {name: int(number) for name, number in (part.split() for part in line.split(", "))}
+    most = min(map(int, limits))
+    for begun in ("tcp.first", "tcp.opening"):
+        assert most / (seconds[begun] + seconds["interval"]) > 5000, "a second"
+    # The fuller it is the sooner all are forgotten; a control channel says something every five seconds.
+    assert seconds["adaptive.start"] < most
+    left = (seconds["adaptive.end"] - most) / (seconds["adaptive.end"] - seconds["adaptive.start"])
+    established = 86400  # pf's default
+    assert established * left > 60
+    order = [one.split()[0] for one in PF.splitlines() if one and one[0] != "#"]
+    assert order == sorted(order, key=lambda word: ["set", "scrub"].index(word) if word in ("set", "scrub") else 2)
+
+
 def test_a_trial_opens_to_its_peers_and_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     fed: list[tuple[list[str], str]] = []
     monkeypatch.setattr(firewall, "feed", lambda argv, text: fed.append((argv, text)))
