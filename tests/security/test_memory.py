@@ -199,3 +199,14 @@ def test_so_many_sessions_of_one_peer_and_no_more(own_state: Path) -> None:
 def test_what_is_kept_of_all_holds_three_whole_outputs() -> None:
     assert wire.REPLY_LIMIT >= tools.OUTPUT_LIMIT
     assert processes.PRINTED == 3 * tools.OUTPUT_LIMIT
+
+
+@pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,", b'"",', b'{"":[]},'])
+def test_a_peers_answer_is_text_if_it_is_long(piece: bytes) -> None:
+    """A line of 96 MB may come; of lists of nothing that was a run's process of two gigabytes and more."""
+    line = b'{"id":1,"ok":[' + piece * ((8 << 20) // len(piece) * (2 if b'"' in piece else 1)) + b"0]}\n"
+    with pytest.raises(wire.WireError, match="output"):
+        wire.read_answer(line)
+    output = '[{"\\"}],\n\\' * (1 << 20)  # what a tool prints may look like that
+    told = wire.read_answer(wire.answer(1, wire.Finished(1, 0, output, "")))
+    assert isinstance(told, wire.Answer) and told.value["output"] == output

@@ -14,6 +14,8 @@ from linkladder.wire.requests import Request, request_of
 
 REQUEST_LIMIT = 64 * 1024  # bytes of a request's line
 REPLY_LIMIT = 96 << 20  # bytes of a reply's line, which may hold a tool's whole output, escaped
+LARGE = 4 << 20  # bytes of a line that are no text: as lists of nothing a whole line would take gigabytes of memory
+QUOTES = 100_000  # in such a line, at most
 EVENT_LIMIT = 512 * 1024  # bytes of an event's line, which holds a few lines of a tool or a second of counters
 IDLE_LIMIT = 30.0  # seconds without a line from the near end after which the agent ends
 KEEPALIVE = 5.0  # seconds between the lines that the near end sends to keep the channel open
@@ -108,6 +110,8 @@ def _line(message: dict[str, Any]) -> bytes:
 
 def _object(line: bytes) -> dict[str, Any]:
     """The JSON object in a line; raises WireError for anything else."""
+    if len(line) > LARGE and not _is_text(line):
+        raise WireError("only a tool's output makes a line so long")
     try:
         message = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -115,6 +119,12 @@ def _object(line: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise WireError("expected an object")
     return message
+
+
+def _is_text(line: bytes) -> bool:
+    """Whether nearly all of a JSON line stands between quotes."""
+    bare = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return bare.count(b'"') <= QUOTES and sum(map(len, bare.split(b'"')[::2])) <= LARGE
 
 
 def _number(message: dict[str, Any]) -> int | None:
