@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -18,7 +20,7 @@ import synth
 from helpers import present, until
 from linkladder.app import qr
 from linkladder.app.backend import Reach
-from linkladder.app.download import Download
+from linkladder.app.download import AT_ONCE, Download
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.terminal import Glyphs
@@ -46,6 +48,24 @@ def shut(offer: Download) -> None:
             with contextlib.suppress(ConnectionResetError):  # who comes while it closes was let in, and is sent away
                 socket.create_connection((str(there.hostname), there.port or 0), 5).close()
             time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127/8 on its loopback interface")
+def test_who_connects_and_says_nothing_takes_no_threads_of_the_consoles(report: Path) -> None:
+    """Each connection had a thread for fifteen seconds: a thousand of them, and the console had a thousand."""
+    offer = Download(report, "127.0.0.1")
+    there = urllib.parse.urlsplit(offer.url)
+    before, held = threading.active_count(), []
+    for number in range(200):
+        held.append(socket.create_connection(("127.0.0.1", there.port or 0), 5, (f"127.0.5.{1 + number % 100}", 0)))
+    last = time.monotonic() + PATIENCE
+    while threading.active_count() - before > AT_ONCE + 1 and time.monotonic() < last:
+        time.sleep(0.05)
+    assert threading.active_count() - before <= AT_ONCE + 1
+    assert get(offer.url) == b"<p>a report</p>", "and who knows the address is served"
+    shut(offer)
+    for one in held:
+        one.close()
 
 
 def test_one_download_and_no_more(report: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
 import threading
@@ -9,16 +10,44 @@ import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 SECONDS = 600.0
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 that are not mistaken for each other when typed
 GROUPS, EACH = 4, 4  # groups and letters in each: 80 bits
+AT_ONCE, PER_SOURCE = 16, 4  # connections in all and from one address
 KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json", ".zip": "application/zip"}
 
 
 class _Server(ThreadingHTTPServer):
+    """Serves a few at a time, each in a thread of the console's; of too many the oldest goes."""
+
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 64
+
+    def __init__(self, *args: Any) -> None:
+        self._open: dict[socket.socket, str] = {}  # with whence each has come, the oldest first
+        self._one = threading.Lock()
+        super().__init__(*args)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        source = str(client_address[0])
+        with self._one:
+            if list(self._open.values()).count(source) >= PER_SOURCE:
+                return False
+            if len(self._open) >= AT_ONCE:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread reads the end, and goes
+            self._open[request] = source
+        return True
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._one:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
 
 
 class _Server6(_Server):
