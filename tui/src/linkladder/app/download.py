@@ -31,8 +31,13 @@ class _Server(ThreadingHTTPServer):
         self._one = threading.Lock()
         super().__init__(*args)
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        source = str(client_address[0])
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._admits(request, str(client_address[0])):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def _admits(self, request: socket.socket, source: str) -> bool:
         with self._one:
             if list(self._open.values()).count(source) >= PER_SOURCE:
                 return False

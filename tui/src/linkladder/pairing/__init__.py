@@ -40,9 +40,12 @@ What an attacker achieves who
   method of confirming is in the transcript and must be the same at both ends.
 - delays or drops messages: makes a pairing time out. Without the last `confirm` or `done`, at most one end has stored
   the other's keys, which its own person had confirmed, and which the next pairing replaces.
-- floods: an address may have four waiting connections, each for five seconds; of 256 in all, the oldest that has sent
-  nothing is dropped. An attacker who completes handshakes can use up the three attempts and so close the window, and
-  one who floods beacons can hide those of others, so that addresses must be typed; nothing worse.
+- floods: an address may have four waiting connections, each for five seconds; of 256 in all, one is dropped of an
+  address that has failed before or has several, or that has sent nothing. An attacker who completes handshakes can use
+  up the three attempts and so close the window, and one who floods beacons can hide those of others, so that addresses
+  must be typed; nothing worse.
+- floods a window that a site secret guards: closes nothing and holds nothing. Exchanges go on side by side, whoever has
+  shown the secret is never dropped, and the called end signs only for such a one.
 - has the site secret: achieves everything. Without it 160 bits must be guessed; the HMAC of a pairing in which the
   attacker took part lets it check guesses offline, and all guesses are equally likely.
 """
