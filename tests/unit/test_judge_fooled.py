@@ -240,6 +240,7 @@ def broken() -> dict[str, Document]:
         "negative": trial_of(goodput_bps=-1.0),
         "good and faulty": trial_of(fault=Fault.TOOL),
         "backwards": trial_of(intervals=(Interval(2.0, 1.0, 5),)),
+        "of a thousand years": trial_of(intervals=(Interval(0.0, 3e10, 5),)),
         "a bar on the floor": deal(pass_ratio=0.0),
         "no port": deal(port_bps=0.0),
         "no packet": deal(mtu=0),
@@ -253,10 +254,11 @@ def test_what_no_run_writes_is_refused(what: str, tmp_path: Path, capsys: pytest
     file = tmp_path / "odd.json"
     file.write_text(json.dumps(codec.to_json(broken()[what])))
     assert cli.main(["judge", str(file)]) == 2
-    assert "cannot be judged" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "cannot be judged" in said and "why:" in said and "do:" in said
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1e300", f"-{10**40}"])
 def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
     text = json.dumps(codec.to_json(ladder(GOOD))).replace(str(GOOD), number)
     file = tmp_path / "odd.json"

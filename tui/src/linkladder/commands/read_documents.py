@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from linkladder import formats, state
 from linkladder.codec import CodecError
@@ -19,7 +19,11 @@ from linkladder.model import SCHEMA, Document, TrialResult
 from linkladder.printable import one_line
 from linkladder.store import Store
 
+WHOLE = "give a file as `linkladder run --json` or `linkladder report` wrote it, or a stored run's id"
+AS_WRITTEN = "judge the file as linkladder wrote it: this one was changed afterwards, or damaged"
 LARGE = 32 << 20  # characters; the trials of a larger file are put on disk, as a day's seconds take 150 MB
+LARGEST = 1e30  # of any number; counters that wrapped are still smaller
+Number = TypeVar("Number", int, float)
 OF_A_TRIAL = {"id", "repeat", "legs", "ends"}  # keys that only a trial's record has together
 
 
@@ -31,15 +35,15 @@ def read_document(name: str) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
+        raise EnvironmentFault(f"{name} cannot be read", str(error), WHOLE) from None
     try:
         page = text.lstrip().startswith("<")
         document = _embedded(text) if page else _of_json(text)
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
+        raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200]), WHOLE) from None
     if found := flaws(document):
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-        raise UsageError(f"{name} cannot be judged", one_line(f"{'; '.join(found[:3])}{more}"))
+        raise UsageError(f"{name} cannot be judged", one_line(f"{'; '.join(found[:3])}{more}"), AS_WRITTEN)
     return document
 
 
@@ -84,11 +88,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
+def _number(text: str) -> float:
+    return _within(float(text), text)
+
+
+def _integer(text: str) -> int:
+    return _within(int(text), text)
+
+
+def _within(value: Number, text: str) -> Number:
+    """The value; raises ValueError if it is none, or so large that sums and products of it would be infinite."""
+    if not (math.isfinite(value) and abs(value) <= LARGEST):
         raise ValueError(f"{text[:20]} is no number to judge by")
     return value
 
 
-STRICT: dict[str, Any] = {"parse_float": _finite, "parse_constant": _finite, "object_pairs_hook": _once}
+STRICT: dict[str, Any] = {
+    "parse_float": _number,
+    "parse_int": _integer,
+    "parse_constant": _number,
+    "object_pairs_hook": _once,
+}

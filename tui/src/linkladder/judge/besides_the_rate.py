@@ -275,9 +275,9 @@ def share_sent_again(t: TrialResult, way: Direction) -> float | None:
     sent = t.sender(way).tcp
     known = [sum(counts)] if counts else []
     known += [sent.retransmits] if sent is not None and sent.retransmits is not None else []
-    if not known or sent is None or not sent.segments_sent:
+    if not known or sent is None or (sent.segments_sent or 0) <= 0:
         return None
-    return max(known) / max(sent.segments_sent, *known)
+    return max(known) / max(sent.segments_sent or 0, *known)
 
 
 def _flows(e: ExperimentResult) -> list[Concern]:

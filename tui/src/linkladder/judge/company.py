@@ -234,7 +234,7 @@ def _whole(
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
     elif limit is not None and needed is not None:
         least = min(sums, key=lambda way: sums[way])
-        if max(*sums.values(), *(one.maximum for one in own.values())) > OVER * limit:
+        if max([*sums.values(), *(one.maximum for one in own.values())]) > OVER * limit:
             verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
         elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR

@@ -186,7 +186,7 @@ def _early(rung: RungResult, sold: Contract, together: Contract) -> Iterator[Con
     for e in rung.experiments:
         p = e.parameters
         for way in ways(p) if p.protocol is Protocol.UDP else ():
-            within = [t for t in e.trials if not _offers_more(p, len(t.loads), sold, together)]
+            within = [t for t in e.trials if t.loads and not _offers_more(p, len(t.loads), sold, together)]
             loads = [g for t in within for g in t.legs if g.role is Role.LOAD]
             counts = [_before_it(leg, way) for leg in loads]
             lost, sent = sum(lost for lost, _ in counts), sum(sent for _, sent in counts)

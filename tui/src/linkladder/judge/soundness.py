@@ -62,6 +62,9 @@ def _trial(t: TrialResult) -> str:
         return say.GOOD_AND_FAULTY
     if any(i.bytes < 0 or not i.end >= i.start for i in t.intervals) or any(f.bytes < 0 for f in t.flows):
         return say.PARTS
+    spans = (i for leg in t.legs for i in leg.outcome.intervals)
+    if any(i.start < -LONGEST or i.end > LONGEST for i in spans):
+        return say.LONG
     if t.lost is not None and (t.lost < 0 or (t.datagrams is not None and t.lost > t.datagrams)):
         return say.LOST
     return ""
