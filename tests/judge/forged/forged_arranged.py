@@ -31,7 +31,7 @@ from forge import (
 )
 from forged_contradictions import of_arms
 from forged_records import raised
-from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, UNSURE, C, Rows, each_arm, failed, flows, planned
+from forged_words import CANNOT, FAIL, INCOMPLETE, PASS, UNSURE, C, Rows, each_arm, failed, flows, planned
 
 from linkladder.verdicts import LimiterKind
 
@@ -147,7 +147,7 @@ def legs() -> Rows:
     yield "a load at an end that is not there", of_trials(on(far=7)), CANNOT, C.UNACCOUNTED
     yield "a load from an end to itself", of_trials(on(far=0)), CANNOT, C.UNACCOUNTED
     yield "a load that runs the other way round", of_trials(on(near=1, far=0)), CANNOT, C.UNACCOUNTED
-    yield "a load written down twice", of_trials(twice), IMPOSSIBLE, C.ABOVE_CEILING
+    yield "a load written down twice", of_trials(twice), CANNOT, C.CONTRADICTION
     yield "a load twice under other ports, sold as twice the rate", together(
         contract(rate_bps=2e8), of_trials(twice_disguised, (*TCP, *DUPLEX))
     ), CANNOT, C.CONTRADICTION  # fmt: skip

@@ -6,6 +6,7 @@ these is missing, the figure is only a claim; if they disagree, one of them is w
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from weakref import ref
 
@@ -108,11 +109,11 @@ def proven(rung: RungResult, document: Document) -> RungResult:
     return replace(rung, experiments=experiments)
 
 
-def as_printed(rung: RungResult, document: Document) -> RungResult:
-    """The rung without the trials that the tools' own output contradicts."""
-    other = {name for name, (cause, _) in doubted(rung, document).items() if cause is Cause.RAW_OUTPUT}
+def without_doubted(rung: RungResult, document: Document, causes: Collection[Cause]) -> RungResult:
+    """The rung without the trials whose figures are doubtful for one of these causes."""
+    left_out = {name for name, (cause, _) in doubted(rung, document).items() if cause in causes}
     experiments = tuple(
-        replace(e, trials=tuple(t for t in e.trials if (e.parameters.id, t.repeat) not in other))
+        replace(e, trials=tuple(t for t in e.trials if (e.parameters.id, t.repeat) not in left_out))
         for e in rung.experiments
     )
     return replace(rung, experiments=experiments)

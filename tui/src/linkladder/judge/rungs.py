@@ -7,7 +7,7 @@ import dataclasses
 from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
-from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
+from linkladder.judge.accounts import accounts, of_changes, proven, without_doubted
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
 from linkladder.judge.besides_one_way import besides_one_way
@@ -30,7 +30,7 @@ from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
-from linkladder.judge.weighing import GRAVITY, undone, weigh
+from linkladder.judge.weighing import GRAVITY, REFUTED, undone, weigh
 from linkladder.model import (
     Contract,
     Direction,
@@ -59,17 +59,19 @@ ORDER = tuple(RungName)
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
     """Judge the rung, taking the rungs below it into account; `contract` replaces the plan's.
 
-    A FAIL needs trials that the tools' own output does not contradict: if those alone are none, it is CANNOT JUDGE.
+    A FAIL needs trials that the tools' own output does not contradict, and an IMPOSSIBLE trials whose figures nothing
+    contradicts: if others alone show it, it is CANNOT JUDGE.
     """
     judged = _judged(rung, document, contract)
-    contradicted = next((c for c in judged.judgement.concerns if c.excuses and c.cause is Cause.RAW_OUTPUT), None)
-    if judged.verdict is not Verdict.FAIL or contradicted is None:
+    causes = REFUTED.get(judged.verdict, ())
+    doubt = next((c for c in judged.judgement.concerns if c.excuses and c.cause in causes), None)
+    if doubt is None:
         return judged
-    sound = as_printed(rung, document)
+    sound = without_doubted(rung, document, causes)
     rungs = tuple(sound if r is rung else r for r in document.rungs)
-    if _judged(sound, dataclasses.replace(document, rungs=rungs), contract).verdict is Verdict.FAIL:
+    if _judged(sound, dataclasses.replace(document, rungs=rungs), contract).verdict is judged.verdict:
         return judged
-    return dataclasses.replace(judged, judgement=undone(judged.judgement, contradicted))
+    return dataclasses.replace(judged, judgement=undone(judged.judgement, doubt))
 
 
 def _judged(rung: RungResult, document: Document, contract: Contract | None) -> RungJudgement:

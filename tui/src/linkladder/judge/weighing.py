@@ -11,6 +11,12 @@ from linkladder.verdicts import SHORTFALL, Cause, Concern, Judgement, Verdict
 # The worst of several verdicts is the first of these.
 GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
 
+# What refutes the trials that alone show a verdict; that nothing bears them out is not enough.
+REFUTED = {
+    Verdict.FAIL: (Cause.RAW_OUTPUT,),
+    Verdict.IMPOSSIBLE: (Cause.RAW_OUTPUT, Cause.CONTRADICTION, Cause.COPIED),
+}
+
 UNEVEN = (Cause.SCATTERED, Cause.WORST_TRIAL)  # causes that an outage explains
 
 
