@@ -267,7 +267,34 @@ def _of_client(command: Json) -> str:
     return "" if command["role"] == "server" else said.replace("LOCAL_BYTES_RECVD=7", "LOCAL_BYTES_RECVD=6")
 
 
-ROWS = [*pairs(), *every_repeat(), *each_trial(), *not_sure(), *tools()]
+def of_each_load() -> Iterator[Row]:
+    """What the sum of several loads, or the slowest path, hides."""
+    yield BOTH_WAYS, "two loads' rates changed places, their sum is as before", changed_places("neighbours"), (
+        "CANNOT JUDGE"
+    ), C.CONTRADICTION  # fmt: skip
+    yield BOTH_WAYS, "more pings of one path answered than sent, the other is slower", loads(
+        lambda _, leg: leg["outcome"]["rtt"].update(received=leg["outcome"]["rtt"]["sent"] + 5), "round-trip", 0
+    ), "CANNOT JUDGE", C.CONTRADICTION  # fmt: skip
+    yield BOTH_WAYS, "the client of one path was run to the other path's end", loads(
+        lambda _, leg: [c["argv"].append("10.98.13.1") for c in leg["commands"] if c["role"] == "client"], "alone", 0
+    ), "CANNOT JUDGE", C.RAW_OUTPUT  # fmt: skip
+
+
+def changed_places(arm: str) -> Callable[[Json], None]:
+    """The rates of a trial's first two loads, without their seconds and without output."""
+
+    def edit(d: Json) -> None:
+        for t in (t for e in d["rungs"][-1]["experiments"] if arm in e["parameters"]["id"] for t in e["trials"]):
+            first, second = [leg["outcome"] for leg in t["legs"] if leg["role"] == "load"][:2]
+            for key in ("goodput_bps", "by_direction"):
+                first[key], second[key] = second[key], first[key]
+            for leg in t["legs"]:
+                leg["commands"] = []
+
+    return edit
+
+
+ROWS = [*pairs(), *every_repeat(), *each_trial(), *not_sure(), *tools(), *of_each_load()]
 ROWS += [(BOTH_WAYS, *row) for row in several()]
 ROWS += [("v2/two-paths", *row) for row in cards()] + [("v2/mesh", *row) for row in mesh()]
 

@@ -28,7 +28,7 @@ from linkladder.judge.copies import copies
 from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount, refuted, unreadable
-from linkladder.judge.recount_answers import recount_answers
+from linkladder.judge.recount_answers import of_another_path, recount_answers
 from linkladder.model import (
     Company,
     Contract,
@@ -49,6 +49,7 @@ from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # share of a result by which its own seconds and flows may differ from it, besides the measuring error
+EACH = 0.05  # the same for one load of several, whose first and last second are cut where another's are
 WHOLE = 0.9  # share of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
@@ -205,19 +206,23 @@ def _refuted(t: TrialResult, p: Experiment, rung: RungResult, document: Document
 
 
 def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
-    beside = [r for r in (t.rtt, *map(t.pinged_under_load, End)) if r is not None]
-    if words := next((words for r in beside if (words := of_pings(r))), "") or (
-        of_another_kind(t, p) or (of_probes(t.path_mtu) if t.path_mtu else of_transactions(t))
-    ):
-        return Cause.CONTRADICTION, words
-    if words := recount_answers(t, p, rung, document):
+    each = [g.outcome for g in t.legs if g.role in (Role.LOAD, Role.PING)]
+    answers = (
+        *(of_pings(one.rtt) for one in each if one.rtt is not None),
+        of_another_kind(t, p),
+        *(of_probes(one.path_mtu) for one in each if one.path_mtu is not None),
+        of_transactions(t, p),
+    )
+    if impossible := next(filter(None, answers), ""):
+        return Cause.CONTRADICTION, impossible
+    if words := of_another_path(t, p, rung) or recount_answers(t, p, rung, document):
         return Cause.RAW_OUTPUT, words
     if p.protocol not in (Protocol.TCP, Protocol.UDP):
         return None
     known = {End.FAR, *(end.name for end in document.run.ends), *(n for q in rung.paths for n in (q.origin, q.peer))}
     if document.run.ends and (stranger := next((end.name for end in t.ends if end.name not in known), "")):
         return Cause.CONTRADICTION, say.unknown_end(stranger)
-    if said := _evidence(t) or _seconds(t, p) or _flows(t, p) or _clock(t):
+    if said := _evidence(t) or _seconds(t, p) or _of_legs(t, p) or _flows(t, p) or _clock(t):
         return said
     if said := _datagrams(t, p, document.run.plan.contract):
         return said
@@ -272,6 +277,19 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
         shown = 8 * sum(i.bytes for i in mine) / seconds
         if said > shown * (1 + slack) or shown > said * (1 + slack):
             return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
+    return None
+
+
+def _of_legs(t: TrialResult, p: Experiment) -> _Said | None:
+    """What is wrong if a load of several has another rate than its own seconds make; all together may hide that."""
+    for one in (replace(t, legs=(leg,)) for leg in t.legs if leg.role is Role.LOAD) if len(t.loads) > 1 else ():
+        counted = [i for i in one.intervals if i.counted]
+        slack = EACH + measurement_error(one, p)
+        for way in ways(p) if counted else ():
+            said = direction_bps(one, p, way)
+            shown = 8 * sum(i.bytes for i in counted if i.direction is way) / max(0.1, counted_seconds(one, p))
+            if abs(said - shown) > slack * max(said, shown):
+                return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
     return None
 
 

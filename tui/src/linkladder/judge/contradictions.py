@@ -7,6 +7,7 @@ there are enough for a verdict. Only what no run of linkladder writes is a contr
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,6 +38,7 @@ LOST = 0.001  # share of the datagrams
 FULL = 110.0  # percent of a core; a little more than 100 can be read, as two kinds of clock are compared
 ROUNDED = 2.0  # percent of a core by which two figures of the same seconds may differ
 LARGEST = 1 << 20  # bytes per packet; no card handles larger ones
+PORTS = 65535
 ALIKE = 4  # so many different seconds are never equal in two loads by chance
 HAIR = 0.02  # milliseconds of rounding
 APART = 3.0  # times by which two jitters may differ, as not every flow has datagrams in each second
@@ -144,6 +146,8 @@ def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
             yield say.flow_below_nothing()
         if 0 < f.seconds < WHOLE * p.duration:
             yield say.short_flow(f.seconds, p.duration)
+        if not all(0 <= port <= PORTS for port in (f.local_port, f.remote_port)):
+            yield say.no_port()
     there = {f.direction for f in t.flows}
     if there and (lacking := set(ways(p)) - there):
         yield say.no_flow(sorted(lacking)[0])
@@ -212,7 +216,7 @@ def _negative(t: TrialResult) -> Iterable[str]:
                 yield say.card_backwards(counters, card.name, end.name)
             if too_large := next((b for b, n in _packed(card) if n and b > n * LARGEST), 0):
                 yield say.packets_too_large(card.name, end.name, too_large)
-        if end.memory is not None and end.memory.peak > end.memory.total > 0:
+        if end.memory is not None and max(end.memory.peak, end.memory.mean) > end.memory.total > 0:
             yield say.more_memory_than_there_is(end.name)
         if end.memory is not None and min(end.memory.total, end.memory.mean, end.memory.peak) < 0:
             yield say.memory_below_nothing(end.name)
@@ -312,6 +316,23 @@ def of_pings(r: Rtt) -> str:
         low, high = statistics.median_low(r.samples_ms), statistics.median_high(r.samples_ms)
         if not low - HAIR - AGREE * low <= r.p50_ms <= high + HAIR + AGREE * high:
             return say.other_median(r.p50_ms, low)
+    return _of_samples(r) if r.received and len(r.samples_ms) == r.received else ""
+
+
+def _of_samples(r: Rtt) -> str:
+    """Which of a series' mean, 95th percentile and largest round trip is shorter than its samples make it; '' if none.
+
+    One that is longer only speaks against the link.
+    """
+    ordered = sorted(r.samples_ms)
+    made = (
+        (say.MEAN, r.avg_ms, statistics.fmean(ordered)),
+        (say.PERCENTILE_95, r.p95_ms, ordered[math.floor(0.95 * (len(ordered) - 1))]),
+        (say.LARGEST, r.max_ms, ordered[-1]),
+    )
+    for name, claimed, seen in made:
+        if claimed is not None and claimed < seen * (1 - AGREE) - HAIR:
+            return say.other_than_samples(name, claimed, seen)
     return ""
 
 
@@ -330,8 +351,11 @@ def of_another_kind(t: TrialResult, p: Experiment) -> str:
     return say.no_transactions() if p.protocol is Protocol.RR and t.transactions is None else ""
 
 
-def of_transactions(t: TrialResult) -> str:
-    """What is impossible in transactions: negative, in a wrong order, or not at the rate of their seconds; else ''."""
+def of_transactions(t: TrialResult, p: Experiment) -> str:
+    """What is impossible in transactions; '' if nothing is.
+
+    No figure may be negative or out of order, the rate must be that of their seconds, and they must be those asked for.
+    """
     seen = t.transactions
     if seen is None:
         return ""
@@ -340,12 +364,22 @@ def of_transactions(t: TrialResult) -> str:
         return say.transactions_below_nothing()
     if ordered != sorted(ordered):
         return say.latencies_out_of_order()
+    bounds = seen.mean_us, seen.min_us, seen.max_us
+    if all(v is not None for v in bounds) and not _within(*(v or 0.0 for v in bounds)):
+        return say.latencies_out_of_order()
+    asked = p.sessions * max(1, len(t.loads)), p.request, p.response
+    if (seen.sessions, seen.request, seen.response) != asked:
+        return say.transactions_not_asked((seen.sessions, seen.request, seen.response), asked)
     counted = [i for i in t.intervals if i.counted and i.datagrams is not None]
     seconds = sum(i.end - i.start for i in counted)
     made = sum(i.datagrams or 0 for i in counted) / seconds if seconds > 0 else 0.0
     if made and abs(seen.rate - made) > 2 * AGREE * max(seen.rate, made):
         return say.other_transactions(seen.rate, made)
     return ""
+
+
+def _within(value: float, least: float, most: float) -> bool:
+    return least * (1 - AGREE) <= value <= most * (1 + AGREE)
 
 
 def of_probes(found: PathMtu) -> str:

@@ -25,6 +25,7 @@ from linkladder.model import (
     End,
     Experiment,
     Fault,
+    Flow,
     Leg,
     Outcome,
     Path,
@@ -102,7 +103,7 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
     if asked.duration <= LONG and any(LEFT_OUT in c.output for c in (*servers, *clients)):
         return Outcome(False, Fault.TOOL, say.short_and_left_out())
     where = layout_of(leg, asked, rung, document)
-    known = versions_of(_path(leg, rung), document)
+    known = versions_of(path_of(leg, rung), document)
     if where is None or known is None or _name(t, leg, where.client) != clients[0].end:
         return None
     read = _read if asked.duration <= LONG else _read.__wrapped__  # not cached for the long trials of a soak
@@ -118,7 +119,7 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
 
 def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
     """Which side ran the client and which the server; None if the ends do not state a suitable tool."""
-    known = versions_of(_path(leg, rung), document)
+    known = versions_of(path_of(leg, rung), document)
     if known is None:
         return None
     try:
@@ -127,7 +128,8 @@ def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document)
         return None
 
 
-def _path(leg: Leg, rung: RungResult) -> Path:
+def path_of(leg: Leg, rung: RungResult) -> Path:
+    """The path of that leg; the first where it names none that there is."""
     return rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
 
 
@@ -139,7 +141,7 @@ def _name(t: TrialResult, leg: Leg, side: End) -> str:
 
 def _addressed(leg: Leg, rung: RungResult) -> str:
     """What is wrong if a client's command names none of the path's addresses; '' otherwise."""
-    path = _path(leg, rung)
+    path = path_of(leg, rung)
     for c in leg.commands:
         if (
             c.role == "client"
@@ -161,9 +163,11 @@ def _compared(said: Outcome, stored: Outcome, p: Experiment, slack: float) -> st
             return otherwise
     if worse := _worst_second(said, stored):
         return say.second_printed(*worse)
-    printed_flows = _flows(said)
-    if printed_flows and (strange := sorted(_flows(stored) - printed_flows)):
-        return say.unknown_flow(*strange[0])
+    for at in (_from, _to):
+        there = {place for f in said.flows if (place := at(f))}
+        strange = sorted({place for f in stored.flows if (place := at(f))} - there)
+        if there and strange:
+            return say.unknown_flow(*strange[0]) if at is _from else say.unknown_target(*strange[0])
     kept, seen = stored.jitter_ms, said.jitter_ms
     if p.protocol is Protocol.UDP and kept is not None and seen is not None and far_apart(kept, seen):
         return say.jitter_printed(kept, seen)
@@ -199,9 +203,13 @@ def _worst_second(said: Outcome, stored: Outcome) -> tuple[float, int, int] | No
     return None
 
 
-def _flows(t: Outcome) -> set[tuple[str, int]]:
-    """The addresses and ports from which the flows came, if the tool printed them."""
-    return {(f.local, f.local_port) for f in t.flows if f.local and f.local_port}
+def _from(f: Flow) -> tuple[str, int] | None:
+    """The address and port from which a flow came, if the tool printed them."""
+    return (f.local, f.local_port) if f.local and f.local_port else None
+
+
+def _to(f: Flow) -> tuple[str, int] | None:
+    return (f.remote, f.remote_port) if f.remote and f.remote_port else None
 
 
 def whole(command: Command) -> bool:

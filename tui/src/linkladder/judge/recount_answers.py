@@ -1,23 +1,28 @@
 """Reads answers again: round trips, path-MTU probes and transactions must be those that the tools printed.
 
-Needs the whole output of the clients. Round trips that are longer, or more often lost, than was printed are not
-objected to, since they only speak against the link.
+Whose they are is told by the addresses in commands and answers, which must be those of the leg's path. Needs the whole
+output of the clients. Round trips that are longer, or more often lost, than was printed are not objected to, since they
+only speak against the link.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import statistics
 from collections.abc import Iterator
 
 from linkladder import tools
-from linkladder.judge.recount import printed, whole
+from linkladder.judge.recount import path_of, printed, whole
 from linkladder.model import (
     LEFT_OUT,
     LONG,
+    Command,
     Document,
     Experiment,
     Leg,
     Outcome,
+    Path,
     PathMtu,
     Protocol,
     Role,
@@ -30,6 +35,7 @@ from linkladder.phrases import accounts as say
 
 AGREE = 0.02  # share by which a figure that is read again may differ
 HAIR = 0.02  # milliseconds of rounding
+TOOLS = ("client", "server", "ping")  # roles of commands that run between the path's own addresses
 
 
 def recount_answers(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
@@ -45,6 +51,8 @@ def _leg(leg: Leg, t: TrialResult, p: Experiment, rung: RungResult, document: Do
                 yield say.no_measurement(say.short_and_left_out())
         elif leg.outcome.rtt is not None and len(seen) == 1 and whole(seen[0]):
             yield from _round_trips(leg.outcome.rtt, tools.pinged(seen[0].output, seen[0].errors))
+            if how := tools.ping_contradiction(seen[0].output, seen[0].errors):
+                yield say.summary_differs(how)
     elif leg.role is Role.LOAD and p.protocol in (Protocol.DF, Protocol.RR):
         again = printed(leg, p, t, rung, document)
         if again is not None:
@@ -87,3 +95,43 @@ def _other_figure(claimed: Transactions, again: Transactions) -> tuple[float, fl
         if one is not None and other is not None and abs(one - other) > AGREE * max(one, other):
             return one, other
     return None
+
+
+def of_another_path(t: TrialResult, p: Experiment, rung: RungResult) -> str:
+    """What shows that a command or its output belongs to another path or machine; '' if nothing does."""
+    return next((said for leg in t.legs for said in _whose(leg, p, path_of(leg, rung))), "")
+
+
+def _whose(leg: Leg, p: Experiment, path: Path) -> Iterator[str]:
+    for c in leg.commands:
+        if c.role in TOOLS and (other := _commanded(c, path)):
+            yield say.commanded_elsewhere(c.role, other)
+    if leg.role is Role.PING or (leg.role is Role.LOAD and p.protocol in (Protocol.ECHO, Protocol.DF)):
+        yield from _answered(leg, path)
+
+
+def _commanded(c: Command, path: Path) -> str:
+    """An address in the command that is none of its path's; '' if there is none."""
+    own = {a for a in map(_address, (path.local, path.remote)) if a}
+    named = [a for a in map(_address, c.argv) if a]
+    return next((str(a) for a in named if a not in own), "") if len(own) == 2 else ""
+
+
+def _answered(leg: Leg, path: Path) -> Iterator[str]:
+    """Contradictions if fewer lines of a ping name an address of the path than pings are said to be answered."""
+    own = [str(a) for a in map(_address, (path.local, path.remote)) if a]
+    printed = [c.output for c in leg.commands if c.role in ("ping", "client") and whole(c) and LEFT_OUT not in c.output]
+    seen = leg.outcome.rtt
+    if seen is None or len(own) < 2 or len(printed) != 1:
+        return
+    name = re.compile(r"(?<![\w.:])(?:" + "|".join(map(re.escape, own)) + r")(?![\w.]*\w)(?!:[0-9a-f])", re.I)
+    lines = sum(name.search(line) is not None for line in printed[0].splitlines())
+    if lines < seen.received:
+        yield say.others_answered(seen.received, lines)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text.partition(",")[0].partition("%")[0])
+    except ValueError:
+        return None

@@ -120,6 +120,10 @@ def other_address(argv: Iterable[str]) -> str:
     return f"its command ran to another address: {' '.join(argv)[:120]}"
 
 
+def unknown_target(address: str, port: int) -> str:
+    return f"a flow to {address} port {port} is not in the tools' own output"
+
+
 def unknown_flow(address: str, port: int) -> str:
     return f"a flow from {address} port {port} is claimed, of which the tools' own output knows nothing"
 
@@ -177,3 +181,16 @@ def other_end(recorded: str, named: str) -> str:
 
 def no_such_end(number: int) -> str:
     return f"a load of it ran at the end of number {number}, which is not there"
+
+
+def commanded_elsewhere(role: str, address: str) -> str:
+    return f"the command of its {role} names {address}, which is none of its path's addresses"
+
+
+def others_answered(claimed: int, lines: int) -> str:
+    answered = units.plural(claimed, "ping")
+    return f"{answered} are said to be answered, and {lines} lines of the output name an address of its path"
+
+
+def summary_differs(how: str) -> str:
+    return f"its ping's output contradicts itself: {how}"

@@ -234,5 +234,25 @@ def latencies_out_of_order() -> str:
     return "its least, middle and longest latencies are not in that order"
 
 
+def transactions_not_asked(seen: tuple[int, int, int], asked: tuple[int, int, int]) -> str:
+    (sessions, request, response), (of_sessions, of_request, of_response) = seen, asked
+    return (
+        f"it tells of {sessions} sessions of {request} and {response} bytes,"
+        f" {of_sessions} of {of_request} and {of_response} were asked for"
+    )
+
+
+MEAN, PERCENTILE_95, LARGEST = "mean", "95th percentile", "largest"
+
+
+def other_than_samples(name: str, claimed: float, made: float) -> str:
+    seen = units.milliseconds(made)
+    return f"the {name} of its round trips is said to be {units.milliseconds(claimed)}, those that are told make {seen}"
+
+
+def no_port() -> str:
+    return "one of its flows has a port that there is not"
+
+
 def other_transactions(claimed: float, made: float) -> str:
     return f"{units.three(claimed)} transactions a second are claimed, its seconds make {units.three(made)}"

@@ -142,6 +142,20 @@ def pinged(text: str, errors: str = "") -> Rtt:
     return lines.rtt(lines.parse(text, errors))
 
 
+def ping_contradiction(text: str, errors: str = "") -> str:
+    """How the summary that a ping printed contradicts its answers; '' if it does not."""
+    from linkladder.tools.ping import lines
+
+    return lines.contradiction(lines.parse(text, errors))
+
+
+def ping_doubled(text: str) -> bool:
+    """Whether an answer to a ping came more than once."""
+    from linkladder.tools.ping import lines
+
+    return lines.parse(text).twice
+
+
 def parse_saved(name: str, text: str, demands: Demands = Demands()) -> Outcome:  # noqa: B008  (it is frozen)
     """Read a tool's saved output, of either end; `name` may be an alias of the tool."""
     if not text.strip():
