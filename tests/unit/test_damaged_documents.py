@@ -49,9 +49,12 @@ def places(value: Value, keys: Keys = ()) -> Iterator[tuple[Keys, type]]:
 def damaged(value: Value, keys: Keys, kind: type, change: Callable[[Value], Value]) -> None:
     """Change every value of that type to which these keys lead."""
     first, *rest = keys
-    if not isinstance(value, list if first == "*" else dict):
-        return
-    for key in range(len(value)) if first == "*" else [first] if first in value else []:
+    inside: list[Value] = []
+    if first == "*" and isinstance(value, list):
+        inside = list(range(len(value)))
+    if isinstance(value, dict) and first in value:
+        inside = [first]
+    for key in inside:
         if rest:
             damaged(value[key], tuple(rest), kind, change)
         elif type(value[key]) is kind:

@@ -194,6 +194,17 @@ def claim(share: float) -> Callable[[Json], None]:
     return change
 
 
+def claim_alone(share: float) -> Callable[[Json], None]:
+    """Only the trial's own rates times this: nothing else knows of it."""
+
+    def change(t: Json) -> None:
+        t["goodput_bps"] *= share
+        t["by_direction"] = {k: v * share for k, v in t["by_direction"].items()}
+        t["commands"] = []
+
+    return change
+
+
 def loss(share: float, where: str = "path", busy: float = 40.0, drops: int = 0) -> Callable[[Json], None]:
     """UDP datagrams lost; `where` says what the cards saw of it: "path", "end", or "" where nothing was counted."""
 

@@ -21,9 +21,11 @@ from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
 from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
 from forged_own_ends import own_ends, windows_and_queues
+from forged_own_output import own_output
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_shortfall import behind_a_card, excused_alike, not_as_printed
+from forged_told import answered, told
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
 
@@ -36,7 +38,8 @@ PARTS = (
     promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
-    busy_in_bands, windows, policers, own_ends, windows_and_queues, *FIRM,
+    busy_in_bands, windows, policers, own_ends, windows_and_queues,
+    own_output, told, answered, *FIRM,
 )  # fmt: skip
 
 

@@ -6,20 +6,24 @@ order that only a repeat by the operator, or a rearranged record, can explain ma
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import fields
 
 from linkladder import phrases
+from linkladder.judge.as_sold import cards
 from linkladder.judge.history import moment
 from linkladder.model import (
     Contract,
     CpuUse,
     Document,
+    End,
     Experiment,
     ExperimentResult,
     Fault,
+    HostFacts,
     Protocol,
     Role,
     RungName,
@@ -27,6 +31,7 @@ from linkladder.model import (
     RunState,
 )
 from linkladder.phrases import arranged as say
+from linkladder.phrases import as_sold as say_of_cards
 from linkladder.verdicts import Cause, Concern, Verdict
 
 LOADS = (Protocol.TCP, Protocol.UDP)
@@ -73,6 +78,9 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
         if p is not None and (other := _differs(p, e.parameters)):
             said = say.other_than_planned(phrases.arm(e.parameters), other)
             yield Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)
+        if p is not None and e.parameters.repeats > max(p.repeats, len(e.trials)):
+            said = say.more_repeats_asked(phrases.arm(e.parameters), e.parameters.repeats, p.repeats)
+            yield Concern(Cause.TRIALS_MISSING, said, provisional=True)
         if p is None and asked:
             yield Concern(Cause.CONTRADICTION, say.not_asked(phrases.arm(e.parameters)), provisional=True)
     if any(not 0 <= n < max(1, len(rung.paths)) for e in rung.experiments for n in e.parameters.paths) or any(
@@ -245,3 +253,52 @@ def _overlap(spans: list[tuple[float, float, bool]]) -> bool:
         ended = max(ended, last)
         ours = max(ours, last) if mine else ours
     return False
+
+
+def own_facts(rung: RungResult, document: Document) -> list[Concern]:
+    """Concerns about ends that told of no such card as a path names, or of one that was down.
+
+    Needs an end's facts with addresses of its cards. What does not fit may have been told at another time or by another
+    machine: it refutes nothing that was measured, but no PASS that rests on it is firm.
+    """
+    if not any(t.ok for e in rung.experiments for t in e.trials):
+        return []
+    strange = [
+        _strange(document, name, interface, address)
+        for path in rung.paths
+        for name, interface, address in (
+            (path.origin or End.NEAR, path.local_interface, path.local),
+            (path.peer, path.remote_interface, path.remote),
+        )
+    ]
+    off = [(nic, end) for end, nic in cards(rung, document) if not nic.up or nic.carrier is False]
+    down = [say_of_cards.was_down(nic.name, end) for nic, end in off]
+    return [
+        Concern(cause, said, provisional=True)
+        for cause, texts in ((Cause.ELSEWHERE, strange), (Cause.OWN_CARD, down))
+        for said in dict.fromkeys(filter(None, texts))
+    ]
+
+
+def _strange(document: Document, name: str, interface: str, address: str) -> str:
+    """What the end of this name does not have: the address, or a card of that name; '' if nothing."""
+    host = document.run.facts(name)
+    known = _addresses(host) if host else set()
+    at = _canonical(address)
+    if host is None or not known or not at:
+        return ""
+    if at not in known:
+        return say_of_cards.no_such_address(name, address)
+    there = {nic.name for nic in host.nics}
+    return say_of_cards.no_such_card(name, interface) if interface and interface not in there else ""
+
+
+def _addresses(host: HostFacts) -> set[str]:
+    return {at for nic in host.nics for address in nic.addresses if (at := _canonical(address))}
+
+
+def _canonical(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address.partition("%")[0]))
+    except ValueError:
+        return ""

@@ -11,11 +11,14 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import replace
 
+from linkladder import tools
 from linkladder.judge.contradictions import contradiction
 from linkladder.judge.evidence import direction_bps, of_path, ways
 from linkladder.judge.outages import by_chance
+from linkladder.judge.recount import whole
 from linkladder.judge.udp import above_contract, saturated
 from linkladder.model import (
+    Command,
     Contract,
     Direction,
     End,
@@ -37,6 +40,8 @@ STARVED_FLOW = 0.5  # share of the median flow's rate
 BLOAT_MS = 100.0
 LESS = 0.8  # share of what fewer streams carry
 TWICE = 2.0  # times the other end's round trip; with less than that apart, both saw the same
+LONG_OUTPUT = 1 << 20  # characters of one ping's output that are not read again
+FEW_ANSWERS = 2  # with another TTL; a single one may have come by chance over another way
 OUT_OF_ORDER = 0.01  # share of the segments
 
 
@@ -332,3 +337,29 @@ def _one_way_only(tcp: list[ExperimentResult]) -> list[Concern]:
     if not tcp or Direction.DUPLEX in both:
         return []
     return [Concern(Cause.SEEN, say.duplex_untried())]
+
+
+def on_the_way(rung: RungResult) -> list[Concern]:
+    """Concerns about a way that changed while it was measured, and about packets that came more than once."""
+    left: dict[tuple[int, str], dict[int, int]] = {}  # of each path and pinging end, how often which TTL was left
+    doubled = 0
+    for e in rung.experiments:
+        for t in e.trials:
+            twice = False
+            for leg in t.legs:
+                for c in _pings(leg, e.parameters.protocol):
+                    twice = twice or tools.ping_doubled(c.output)
+                    seen = left.setdefault((leg.path, c.end), {})
+                    for ttl in filter(None, map(tools.ping_ttl, c.output.splitlines())):
+                        seen[ttl] = seen.get(ttl, 0) + 1
+            doubled += twice
+    changed = [sorted(ttls) for ttls in left.values() if sum(count >= FEW_ANSWERS for count in ttls.values()) > 1]
+    found = [Concern(Cause.ELSEWHERE, say.other_way_back(changed[0]), provisional=True)] if changed else []
+    return [*found, Concern(Cause.SEEN, say.answered_twice(doubled))] if doubled else found
+
+
+def _pings(leg: Leg, protocol: Protocol) -> list[Command]:
+    beside = leg.role is Role.PING
+    if not beside and not (leg.role is Role.LOAD and protocol in (Protocol.ECHO, Protocol.DF)):
+        return []
+    return [c for c in leg.commands if c.role in ("ping", "client") and whole(c) and len(c.output) <= LONG_OUTPUT]

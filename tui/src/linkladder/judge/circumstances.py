@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
-from linkladder.judge.arranged import arranged, bursts
+from linkladder.judge.arranged import arranged, bursts, own_facts
 from linkladder.judge.as_sold import BELOW, card_troubles, elsewhere, layer, own_cards, sold
-from linkladder.judge.besides_the_rate import beside_loads, besides_the_rate, pings
+from linkladder.judge.besides_the_rate import beside_loads, besides_the_rate, on_the_way, pings
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
@@ -17,7 +17,7 @@ from linkladder.judge.history import history
 from linkladder.judge.loss_bound import loss_bound
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
-from linkladder.model import Contract, Direction, Document, Protocol, Role, RungName, RungResult
+from linkladder.model import Contract, Direction, Document, Protocol, Role, Rtt, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
 from linkladder.verdicts import SHORTFALL, Cause, Concern, ExperimentJudgement, Verdict
@@ -28,6 +28,8 @@ TOO_NEAR = 0.5  # times the expected round trip; if it is shorter, the traffic d
 TOO_FAR = 1.5
 ALIKE = 0.5  # share of the link's loss; if a shorter path has as much of it, the link need not be the cause
 NO_MORE = 1.1  # times the link's rate; a shorter path that carries no more than that proves nothing about the link
+QUICKER = 2.0  # times the round trip beside a load, and
+QUICKER_MS = 5.0  # so much more: the least idle round trip is never so long on the same way
 SLACK_MS = 0.5  # milliseconds by which a round trip may be longer on any machine
 
 
@@ -47,14 +49,17 @@ def concerns(
     held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]
+    found += own_facts(rung, document)
     if any(accounts(r, document) for r in document.rungs if r.name is not rung.name):
         found.append(Concern(Cause.CONTRADICTION, say.other_rung_doubted(), provisional=True))
     if rung.name is RungName.DC_LINK:
         found = [
             *elsewhere(rung, deal, document),
             *bursts(rung, deal),
+            *on_the_way(rung),
             *found,
             *_round_trip(rung, deal),
+            *_quicker_loaded(rung),
             *outages(rung, deal),
             *carriers(rung),
             *stalled_answers(rung),
@@ -109,7 +114,18 @@ def _path_mtu(rung: RungResult, deal: Contract, held: Sequence[Concern]) -> list
             elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
                 said = say.small_path(way, seen.mtu, deal.mtu)
                 small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if by_card else _small(rung)))
-    return [*holes, *small]
+    return [*holes, *small, *_lost_probes(rung)]
+
+
+def _lost_probes(rung: RungResult) -> list[Concern]:
+    """A concern if a DF probe was not answered although a larger one passed: loss, or no probes of this path."""
+    for e in rung.experiments:
+        for seen in (g.outcome.path_mtu for t in e.trials if t.ok for g in t.legs if g.role is Role.LOAD):
+            lost = [size for size in seen.failed if size < max(seen.passed, default=0)] if seen else []
+            if lost and seen is not None and not of_probes(seen):
+                said = say.smaller_lost(e.parameters.direction, max(lost), max(seen.passed))
+                return [Concern(Cause.PATH_MTU, said, provisional=True)]
+    return []
 
 
 def _small(rung: RungResult) -> Verdict | None:
@@ -150,6 +166,25 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
         figures = {"rtt_ms": most, "expected_rtt_ms": wanted}
         return [Concern(Cause.NOT_AS_SOLD, say.too_far(most, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
     return []
+
+
+def _quicker_loaded(rung: RungResult) -> list[Concern]:
+    """A concern if no idle ping was as quick as many beside a load: one of the two took another way.
+
+    Needs both on the same path. What a load adds is a queue, so that the quickest idle ping is never far behind.
+    """
+    for number in range(max(1, len(rung.paths))):
+        idle = [r.min_ms for r in _answered(rung, number, Role.LOAD) if r.min_ms is not None]
+        loaded = [r.p50_ms for r in _answered(rung, number, Role.PING) if r.p50_ms is not None]
+        if idle and loaded and min(idle) > QUICKER * min(loaded) + QUICKER_MS:
+            said = say.quicker_loaded(min(idle), min(loaded))
+            return [Concern(Cause.ELSEWHERE, said, provisional=True, paths=(number,))]
+    return []
+
+
+def _answered(rung: RungResult, path: int, role: Role) -> list[Rtt]:
+    legs = (g for e in rung.experiments for t in e.trials if t.ok for g in t.legs if g.role is role and g.path == path)
+    return [g.outcome.rtt for g in legs if g.outcome.rtt is not None and g.outcome.rtt.received]
 
 
 def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:

@@ -137,3 +137,7 @@ def trials_outside() -> str:
 
 def no_time() -> str:
     return "When the run began or ended is told by a time that is none."
+
+
+def more_repeats_asked(name: str, asked: int, planned: int) -> str:
+    return f"{name}: {asked} repeats were asked for, by its own record, and {planned} by the plan."

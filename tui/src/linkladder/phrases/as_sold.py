@@ -176,3 +176,17 @@ def end_hardly_ran(said: str, end: str) -> str:
 
 def as_long_below(said: str, rung: str, ms: float) -> str:
     return f"{said} But on {rung} it is {units.milliseconds(ms)}: the ends take that time without this link."
+
+
+def no_such_address(end: str, address: str) -> str:
+    return f"No card of {end} has the address {address}, by what it told of itself: it may be another machine."
+
+
+def no_such_card(end: str, card: str) -> str:
+    return f"{end} has no card {card}, by what it told of itself: it may be another machine."
+
+
+def was_down(card: str, end: str) -> str:
+    return (
+        f"{card} of {end} was down or without a link when it was asked: that was at another time, or of another card."
+    )

@@ -146,3 +146,14 @@ def more_carry_less(direction: str, many: int, carried: float, few: int, before:
 
 def duplex_untried() -> str:
     return "Both ways at once were not tried."
+
+
+def other_way_back(hops: list[int]) -> str:
+    seen = " and ".join(str(n) for n in hops)
+    return f"Answers to pings came with a TTL of {seen} left: the way between the ends changed while it was measured."
+
+
+def answered_twice(trials: int) -> str:
+    return (
+        f"Pings of {units.plural(trials, 'trial')} were answered more than once: something on the way doubles packets."
+    )

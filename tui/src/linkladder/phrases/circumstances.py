@@ -86,3 +86,16 @@ def once_again(p: Experiment, direction: str, least: float, needed: float) -> st
 
 def unchecked() -> str:
     return "Of where the machines stood nothing is told: a run looks at addresses, hops and round trips, and keeps it."
+
+
+def smaller_lost(direction: str, lost: int, passed: int) -> str:
+    return (
+        f"A probe of {lost} bytes was not answered though one of {passed} passed ({way(direction)}): probes were lost."
+    )
+
+
+def quicker_loaded(idle: float, loaded: float) -> str:
+    return (
+        f"The quickest idle ping took {units.milliseconds(idle)}, half of those beside a load at most"
+        f" {units.milliseconds(loaded)}: they did not go the same way, or not at the same time."
+    )
