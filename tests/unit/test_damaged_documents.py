@@ -124,3 +124,17 @@ def test_trials_in_the_keys_of_another_form(tmp_path: Path, capsys: pytest.Captu
     old = json.loads(lzma.decompress((KEPT / "v1/udp-and-marks.json.xz").read_bytes()))
     for argv in commands(written(old | {"schema": "linkladder/3"}, tmp_path), tmp_path):
         told(argv, capsys)
+
+
+@pytest.mark.parametrize("command", ["judge", "report", "show", "verify"])
+@pytest.mark.parametrize("content", [None, b"\x1f\x8b\xff"])
+def test_what_is_no_text_is_refused(
+    command: str, content: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of that name, or something compressed."""
+    file = tmp_path / "odd.json"
+    if content is not None:
+        file.write_bytes(content)
+    assert cli.main([command, str(file)]) == 3
+    said = capsys.readouterr().err
+    assert "cannot be read" in said and "why:" in said and "do:" in said

@@ -260,7 +260,8 @@ def _verify(args: argparse.Namespace) -> int:
     try:
         text = Path(args.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentFault(f"{args.file} cannot be read", str(error)) from None
+        hint = "give a page as `linkladder report` or the console wrote it"
+        raise EnvironmentFault(f"{args.file} cannot be read", str(error), hint) from None
     found = verify.check(text, signing.known_signers(Path(args.signers) if args.signers else None))
     if args.json:
         print(json.dumps(to_json(found), indent=1))
