@@ -60,7 +60,7 @@ async def test_none_is_the_tool_before_the_last_is_there(service: Service) -> No
 
 
 async def test_one_that_is_refused_is_not_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "MOST", 2)
+    monkeypatch.setattr(processes, "MOST", 2)
     try:
         first = [await service.do_client(asked(index)) for index in range(2)]
         moment = time.monotonic()
@@ -107,7 +107,7 @@ async def test_a_client_is_told_that_it_is_enough_and_ends_with_its_figures(serv
     try:
         every = [service.children[(await service.do_client(asked(index))).process] for index in range(3)]
         for child in every:
-            while "".join(child.output) != "asks\n":
+            while b"".join(child.output) != b"asks\n":
                 await asyncio.sleep(0.01)
         for child in every:
             await service.do_enough(wire.Enough(child.number))

@@ -78,7 +78,7 @@ async def test_an_agents_privileged_ping_is_stopped_with_its_summary() -> None:
     children = Children(lambda event: None)
     child = await children.start(privilege.wrap(["ping", "-n", "-c", "9999", "-i", "0.05", "127.0.0.1"]), True)
     async with asyncio.timeout(60):
-        while "bytes from" not in "".join(child.output):
+        while b"bytes from" not in b"".join(child.output):
             await asyncio.sleep(0.02)
         finished = await children.stop(child.number)
     await children.close()
