@@ -99,7 +99,8 @@ def _other_figure(claimed: Transactions, again: Transactions) -> tuple[float, fl
 
 def of_another_path(t: TrialResult, p: Experiment, rung: RungResult) -> str:
     """What shows that a command or its output belongs to another path or machine; '' if nothing does."""
-    return next((said for leg in t.legs for said in _whose(leg, p, path_of(leg, rung))), "")
+    counting = (leg for leg in t.legs if leg.role in (Role.LOAD, Role.PING))
+    return next((said for leg in counting for said in _whose(leg, p, path_of(leg, rung))), "")
 
 
 def _whose(leg: Leg, p: Experiment, path: Path) -> Iterator[str]:
