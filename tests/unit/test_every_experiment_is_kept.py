@@ -179,9 +179,10 @@ def test_one_staircase_goes_each_way_on_a_rung() -> None:
     assert read(climb, {**climb, "direction": "reverse"}).rungs[0].stairs[1:]
 
 
-def test_a_name_that_no_end_accepts_is_refused_and_a_slash_is_no_folder() -> None:
-    with pytest.raises(plans.PlanError, match="label: expected a shorter one"):
-        read({**TCP, "label": "x" * 150})
+def test_a_label_that_no_end_accepts_is_refused_and_a_slash_is_no_folder() -> None:
+    for label in ("x" * 121, "\\u007f"):
+        with pytest.raises(plans.PlanError, match=r"line 3: experiment.label: expected a line .* at most 120 char"):
+            plans.read_plan(f'name = "p"\n[[experiment]]\nlabel = "{label}"\n')
     assert "a-b" in read({**TCP, "label": "a/b"}).rungs[0].experiments[0].id
 
 

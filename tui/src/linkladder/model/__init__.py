@@ -12,7 +12,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkladder.model.asked import Contract, Experiment, Generator, Looked, Path, Plan, Rung, Stair, Strength
+from linkladder.model.asked import (
+    LONGEST_NAME,
+    Contract,
+    Experiment,
+    Generator,
+    Looked,
+    Path,
+    Plan,
+    Rung,
+    Stair,
+    Strength,
+)
 from linkladder.model.hosts import (
     LEFT_OUT,
     LONG,
@@ -74,6 +85,7 @@ __all__ = [
     "KERNEL",
     "LEFT_OUT",
     "LONG",
+    "LONGEST_NAME",
     "MOST_CARDS",
     "SCHEMA",
     "SHORTENED",

@@ -8,6 +8,8 @@ from typing import Self
 from linkladder.model.settings import Setting
 from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
 
+LONGEST_NAME = 120  # characters of an experiment's name, and of its label
+
 
 @dataclass(frozen=True)
 class Contract:

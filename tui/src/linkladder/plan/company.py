@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from linkladder.model import Company, Experiment, Path, Rung
+from linkladder.model import LONGEST_NAME, Company, Experiment, Path, Rung
 from linkladder.model.several_legs import parts
-from linkladder.plan.naming import LONGEST_NAME
+from linkladder.plan.naming import fitting
 
 NEAR = "near"  # the name of this appliance among the ends of a mesh
 
@@ -104,7 +104,8 @@ def _over_bundles(rung: Rung) -> Rung:
 
 def _on(e: Experiment, name: str, paths: tuple[int, ...]) -> Experiment:
     """The experiment on these paths; an arm is compared with its baseline on the same ones."""
-    return replace(e, id=f"{e.id}-{name}", baseline=e.baseline and f"{e.baseline}-{name}", paths=paths)
+    baseline = e.baseline and fitting(f"{e.baseline}-{name}")
+    return replace(e, id=fitting(f"{e.id}-{name}"), baseline=baseline, paths=paths)
 
 
 def _names(paths: Sequence[Path], longest: int) -> list[str]:

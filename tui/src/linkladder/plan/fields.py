@@ -11,7 +11,18 @@ from typing import Any
 
 from linkladder import units
 from linkladder.judge import MOST_LOOKS
-from linkladder.model import Affinity, Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
+from linkladder.model import (
+    LONGEST_NAME,
+    Affinity,
+    Company,
+    Direction,
+    End,
+    Layer,
+    Protocol,
+    RungName,
+    Setting,
+    SettingKind,
+)
 from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
 
@@ -19,10 +30,16 @@ Check = Callable[[Any], Any]
 ENDS = {"near": (End.NEAR,), "far": (End.FAR,), "both": (End.NEAR, End.FAR)}
 
 
-def text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 200 or any(ord(c) < 32 for c in value):
-        raise ValueError("expected a line of text of at most 200 characters")
-    return value
+def line(longest: int) -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or len(value) > longest or any(ord(c) < 32 or ord(c) == 127 for c in value):
+            raise ValueError(f"expected a line of text of at most {longest} characters")
+        return value
+
+    return check
+
+
+text = line(200)
 
 
 def flag(value: Any) -> bool:
@@ -252,7 +269,7 @@ EXPERIMENT: dict[str, Check] = {
     "sizes": many(whole(68, 65535)),
     "dscp": whole(0, 63),
     "ping_under_load": flag,
-    "label": text,
+    "label": line(LONGEST_NAME),
     "incompressible": flag,
     "zero_copy": flag,
     "cores": many(cores),

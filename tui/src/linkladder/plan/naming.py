@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from itertools import count
 from typing import Any
 
 from linkladder import phrases, tools, units
-from linkladder.model import Affinity, Company, Direction, Experiment, Protocol
+from linkladder.model import LONGEST_NAME, Affinity, Company, Direction, Experiment, Protocol
 
-LONGEST_NAME = 120  # characters that an end accepts
 _LONGEST_DIFFERENCE = 40  # beyond it a number says that two are different ones
 _READABLE = 80  # beyond it a number says how many settings there are; the rest is for what tells paths and alike apart
 _OF_A_NAME = {"id", "repeats", "begins"}  # what two experiments may differ in and still be one
@@ -22,6 +22,13 @@ def name_of(exp: Experiment) -> str:
     settings = [setting.label for setting in exp.settings]
     name = _joined(exp, settings)
     return name if len(name) <= _READABLE or len(settings) < 2 else _joined(exp, [f"{len(settings)}-settings"])
+
+
+def fitting(name: str) -> str:
+    """The name, or its beginning and six digits made of the whole of it if it is longer than an end accepts."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 7]}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def _joined(exp: Experiment, settings: list[str]) -> str:
@@ -62,15 +69,16 @@ def named_apart(
     """The experiments `known`, whose names stay, then `more`; a name that is taken gets what differs added to it.
 
     An experiment of `more` that is known already is not added again: `same` makes one of the two. An arm in `more`
-    comes after its baseline, and names it by the name that the baseline gets.
+    comes after its baseline, and names it by the name that the baseline gets. An end accepts all the names.
     """
     found = {e.id: e for e in known}
     there = {_asked(e): e.id for e in found.values()}
     renamed: dict[str, str] = {}
     for e in more:
         e = replace(e, baseline=renamed.get(e.baseline, e.baseline))
-        name = there.get(_asked(e)) or next(n for n in _names(e, found) if n not in found)
-        renamed[e.id] = there[_asked(e)] = name
+        wish, e = e.id, replace(e, id=fitting(e.id))
+        name = there.get(_asked(e)) or next(n for n in map(fitting, _names(e, found)) if n not in found)
+        renamed[wish] = there[_asked(e)] = name
         e = replace(e, id=name)
         found[name] = same(found[name], e) if name in found else e
     return tuple(found.values())

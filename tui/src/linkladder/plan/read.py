@@ -27,7 +27,7 @@ from linkladder.model import (
 )
 from linkladder.plan import fields
 from linkladder.plan.expand import AGAIN, multiply
-from linkladder.plan.naming import LONGEST_NAME, named_apart
+from linkladder.plan.naming import named_apart
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 from linkladder.verdicts import LEAST_PAIRS
@@ -243,11 +243,7 @@ class Reader:
             both = old.repeats + new.repeats
             return replace(old, repeats=min(both, old.at_most) if old.at_most else both)
 
-        found = named_apart(known, made, same)
-        for one in found[len(known) :]:
-            if len(one.id) > LONGEST_NAME:
-                self.fail("label", "experiment", f"expected a shorter one: {one.id} is the experiment's name", index)
-        return found
+        return named_apart(known, made, same)
 
     def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
         """Refuse trials that print more than is kept and cannot be split: comparisons, and members that go down."""

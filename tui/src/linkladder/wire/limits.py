@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from linkladder.model import Experiment, Setting
+from linkladder.model import LONGEST_NAME, Experiment, Setting
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
@@ -25,9 +25,9 @@ class Refused(Exception):
 
 def check_experiment(exp: Experiment) -> None:
     """Check that numbers are in range, so that no peer can make this end run forever or use up its memory."""
-    check_text(exp.id, "experiment.id", 120)
-    check_text(exp.label, "experiment.label", 120)
-    check_text(exp.baseline, "experiment.baseline", 120)
+    check_text(exp.id, "experiment.id", LONGEST_NAME)
+    check_text(exp.label, "experiment.label", LONGEST_NAME)
+    check_text(exp.baseline, "experiment.baseline", LONGEST_NAME)
     if exp.tool not in TOOLS:
         raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
     if exp.protocol not in TOOLS[exp.tool].protocols:
