@@ -15,6 +15,7 @@ import pytest
 from segment import Segment, segment
 
 from linkladder import cli, damage, doctor
+from linkladder.findings import Health
 from linkladder.pairing import secret
 
 TOP = Path(__file__).resolve().parents[2]
@@ -181,7 +182,7 @@ def test_one_that_cannot_be_used_is_told_on_home_and_by_doctor(own_state: Path, 
     )
     assert not file.exists(), done
     (found,) = [one for one in doctor.examine() if one.title == "site-secret"]
-    assert found.state == doctor.State.WARN and "No end is paired by it" in found.detail, found
+    assert found.state == Health.WARN and "No end is paired by it" in found.detail, found
     assert "remove that folder" in found.remedy
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import doctor, upgrading
+from linkladder.findings import Health
 from linkladder.settings.journal import NAME
 
 MINUTE = 60
@@ -24,7 +25,7 @@ def measuring(tmp_path: Path) -> Path:
 
 def healthy(measuring: Path, *before: str, **more: str) -> str:
     """What the script that keeps a new system is told; what is wrong with this machine anyway was so before."""
-    upgrading.note_red(one.title for one in doctor.examine() if one.state == doctor.State.BAD)
+    upgrading.note_red(one.title for one in doctor.examine() if one.state == Health.BAD)
     environment = {**os.environ, "LINKLADDER_MEASURING": str(measuring), **more}
     argv = [*before, sys.executable, "-m", "linkladder", "system", "upgrade", "--healthy"]
     return subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=MINUTE).stdout.strip()
@@ -47,7 +48,7 @@ def test_nor_does_a_disk_that_is_filled(measuring: Path, own_state: Path) -> Non
     fill = """mount -t tmpfs -o size=2m tmpfs "$LINKLADDER_STATE"; cp "$1/red" "$LINKLADDER_STATE/upgrade-red.json"
 mkdir "$LINKLADDER_STATE/measuring"; head -c 4m /dev/zero >"$LINKLADDER_STATE/measuring/much" 2>/dev/null
 shift; exec "$@" """
-    upgrading.note_red(one.title for one in doctor.examine() if one.state == doctor.State.BAD)
+    upgrading.note_red(one.title for one in doctor.examine() if one.state == Health.BAD)
     (own_state / upgrading.RED).rename(measuring / "red")
     assert healthy(measuring, "unshare", "-m", "sh", "-c", fill, "sh", str(measuring)) == "healthy"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from linkladder import events, plan
 from linkladder.app.backend import (
-    Finding,
     Heard,
     HomeView,
     PairingState,
@@ -20,6 +19,7 @@ from linkladder.app.backend import (
     Setting,
 )
 from linkladder.errors import LinkladderError
+from linkladder.findings import Finding
 from linkladder.host.disks import Disk
 from linkladder.host.switches import Appliance, Stick
 from linkladder.judge import ceiling

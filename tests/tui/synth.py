@@ -8,7 +8,8 @@ from functools import cache
 
 import trials
 from linkladder import events, plan
-from linkladder.app.backend import Finding, Health, PeerView, Setting
+from linkladder.app.backend import PeerView, Setting
+from linkladder.findings import Finding, Health
 from linkladder.model import (
     Contract,
     CoreLoad,

@@ -8,12 +8,13 @@ import pytest
 
 import synth
 from helpers import seen, until
-from linkladder.app.backend import Finding, Health, PeerView
+from linkladder.app.backend import PeerView
 from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
 from linkladder.app.names import fitted
 from linkladder.app.places import screen
 from linkladder.app.screens.runs import Columns
+from linkladder.findings import Finding, Health
 from linkladder.model import Path, RungName
 from linkladder.plan import Link
 from linkladder.store import KeptVerdict

@@ -9,9 +9,9 @@ import pytest
 
 import synth
 from helpers import seen, until
-from linkladder.app.backend import Finding, Health
 from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
+from linkladder.findings import Finding, Health
 from terminals import PATIENCE, Terminal
 
 pytestmark = pytest.mark.asyncio

@@ -15,6 +15,7 @@ import pytest
 from linkladder import damage, doctor, plan
 from linkladder.codec import CodecError
 from linkladder.errors import UsageError
+from linkladder.findings import Health
 from linkladder.model import Experiment, Leg, Outcome, Plan, Rung, RungName, RunState, TrialResult
 from linkladder.store import KeptVerdict, RunSummary, Store, StoreFault, recovery
 from linkladder.trust import files, peers
@@ -191,7 +192,7 @@ def test_a_damaged_list_of_peers_trusts_nobody_and_says_so(tmp_path: Path, monke
     assert one.name == "peers.json"
     assert "pair" in one.why
     said = [f for f in doctor.examine() if f.title == "peers.json"]
-    assert [f.state for f in said] == [doctor.State.WARN]
+    assert [f.state for f in said] == [Health.WARN]
     assert str(one.folder) in said[0].remedy
 
 

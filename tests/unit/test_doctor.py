@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from linkladder import doctor, host, privilege
-from linkladder.doctor import State
+from linkladder.app.live_backend import LiveBackend
+from linkladder.findings import Finding, Health
 from linkladder.host import programs
 from linkladder.model import Bundle, HostFacts, Member, Nic
 from linkladder.settings import tunables
@@ -95,21 +96,21 @@ def test_a_missing_file_ships_nothing_and_a_wrong_one_is_told(machine: None, tmp
 
 
 def test_windows_cores_and_adapters_are_judged() -> None:
-    assert doctor._window(FACTS).state == State.OK
+    assert doctor._window(FACTS).state == Health.OK
     small = doctor._window(replace(FACTS, window_limit=4 << 20))
-    assert small.state == State.WARN and "kern.ipc.maxsockbuf" in small.remedy
+    assert small.state == Health.WARN and "kern.ipc.maxsockbuf" in small.remedy
     assert "net.core.rmem_max" in doctor._window(replace(FACTS, window_limit=4 << 20, os="Linux")).remedy
-    assert doctor._cores(replace(FACTS, cores=1)).state == State.WARN
+    assert doctor._cores(replace(FACTS, cores=1)).state == Health.WARN
     assert list(doctor._adapters(FACTS)) == []
     single = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], rx_queues=1)))
-    assert [f.state for f in doctor._adapters(single)] == [State.WARN]
-    assert [f.state for f in doctor._adapters(replace(FACTS, nics=FACTS.nics[:1]))] == [State.BAD]
+    assert [f.state for f in doctor._adapters(single)] == [Health.WARN]
+    assert [f.state for f in doctor._adapters(replace(FACTS, nics=FACTS.nics[:1]))] == [Health.BAD]
     loose = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], carrier=False)))
     (told,) = doctor._adapters(loose)
-    assert told.state is State.WARN and "no carrier" in told.detail and "cable" in told.remedy
+    assert told.state is Health.WARN and "no carrier" in told.detail and "cable" in told.remedy
 
 
-def bundled(protocol: str, *members: Member, driver: str = "vmx", virtual: str = "") -> list[doctor.Finding]:
+def bundled(protocol: str, *members: Member, driver: str = "vmx", virtual: str = "") -> list[Finding]:
     cards = tuple(Nic(member.name, driver) for member in members)
     lagg = Nic("lagg0", "lagg", up=True, addresses=("10.0.0.1",), bundle=Bundle(protocol, members=members))
     return list(doctor._bundles(replace(FACTS, virtual=virtual, nics=(*cards, lagg))))
@@ -118,7 +119,7 @@ def bundled(protocol: str, *members: Member, driver: str = "vmx", virtual: str =
 def test_lacp_in_a_guest_is_told_with_what_to_do_instead() -> None:
     up = Member("vmx1", ("ACTIVE",), partner="00:11:22:33:44:55")
     (told,) = bundled("lacp", up, virtual="VMware")
-    assert told.state is State.WARN and "a virtual switch does not speak it" in told.detail
+    assert told.state is Health.WARN and "a virtual switch does not speak it" in told.detail
     assert "plan cards" in told.remedy and "forged transmits" in told.remedy
     assert bundled("lacp", up, driver="ix", virtual="VMware") == [], "a card that was passed through"
     assert bundled("lacp", up) == [] == bundled("loadbalance", up, virtual="VMware")
@@ -138,10 +139,10 @@ def test_a_bundle_s_cards_that_do_nothing_are_named() -> None:
 
 
 def test_a_full_or_forbidden_disk_is_bad(monkeypatch: pytest.MonkeyPatch, own_state: Path) -> None:
-    assert doctor._space().state == State.OK
+    assert doctor._space().state == Health.OK
     usage = shutil.disk_usage(own_state)
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
-    assert doctor._space().state == State.BAD
+    assert doctor._space().state == Health.BAD
     assert "1.00 MB" in doctor._space().detail
 
 
@@ -149,18 +150,18 @@ def test_missing_and_old_tools_are_told_with_what_to_do(monkeypatch: pytest.Monk
     versions = {"iperf": "2.0.5", "iperf3": "", "netperf": "", "ping": "present"}
     monkeypatch.setattr(doctor, "tool_version", lambda tool: versions[tool])
     found = {f.title: f for f in doctor._tools("FreeBSD")}
-    assert (found["iperf"].state, found["netperf"].state, found["ping"].state) == (State.BAD, State.WARN, State.OK)
+    assert (found["iperf"].state, found["netperf"].state, found["ping"].state) == (Health.BAD, Health.WARN, Health.OK)
     assert found["iperf"].remedy.startswith("pkg install iperf")
     assert "iperf3" not in found, "only plans that name it want it"
     versions["iperf3"] = "3.9"
-    assert {f.title: f for f in doctor._tools("Linux")}["iperf3"].state == State.BAD
+    assert {f.title: f for f in doctor._tools("Linux")}["iperf3"].state == Health.BAD
     versions["iperf"] = ""
     assert {f.title: f for f in doctor._tools("Linux")}["iperf"].remedy == "apt install iperf"
 
 
-@pytest.mark.parametrize(("code", "state"), [(2, State.OK), (1, State.WARN), (0, State.WARN)])
+@pytest.mark.parametrize(("code", "state"), [(2, Health.OK), (1, Health.WARN), (0, Health.WARN)])
 def test_a_helper_that_refuses_is_there_whatever_its_words(
-    monkeypatch: pytest.MonkeyPatch, code: int, state: State
+    monkeypatch: pytest.MonkeyPatch, code: int, state: Health
 ) -> None:
     monkeypatch.setattr(doctor.os, "geteuid", lambda: 1001)
     monkeypatch.setattr(privilege, "available", lambda: "")
@@ -169,9 +170,9 @@ def test_a_helper_that_refuses_is_there_whatever_its_words(
     assert doctor._helper().state is state
 
 
-@pytest.mark.parametrize(("code", "state"), [(0, State.OK), (1, State.WARN)])
+@pytest.mark.parametrize(("code", "state"), [(0, Health.OK), (1, Health.WARN)])
 def test_pings_are_tried_as_a_trial_sends_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, state: State
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, state: Health
 ) -> None:
     """Whether they were answered is told by ping's exit status, and not by its words."""
     program = tmp_path / "ping"
@@ -189,7 +190,7 @@ def test_this_machine_can_be_examined() -> None:
     found = doctor.examine()
     titles = [f.title for f in found]
     assert {"iperf", "ping", "changing settings", "socket buffers", "cores", "storage"} <= set(titles)
-    assert all(f.remedy or f.detail for f in found if f.state != State.OK)
+    assert all(f.remedy or f.detail for f in found if f.state != Health.OK)
 
 
 def test_patch_level_and_packages_are_told(machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,12 +215,12 @@ def test_a_development_key_and_an_upgrade_that_failed_are_told(
     monkeypatch.setattr(upgrade_status, "status", lambda: upgrade_status.Status("0.1.0 runs and is kept", "da0p3"))
     monkeypatch.setattr(doctor, "development", lambda: False)
     found = {one.title: one for one in doctor.examine()}
-    assert (found["system"].state, found["upgrade key"].state) == (State.OK, State.OK)
+    assert (found["system"].state, found["upgrade key"].state) == (Health.OK, Health.OK)
     failed = upgrade_status.Status("the upgrade to 0.2.0 did not start", "da0p3", trouble=True)
     monkeypatch.setattr(upgrade_status, "status", lambda: failed)
     monkeypatch.setattr(doctor, "development", lambda: True)
     found = {one.title: one for one in doctor.examine()}
-    assert (found["system"].state, found["upgrade key"].state) == (State.WARN, State.WARN)
+    assert (found["system"].state, found["upgrade key"].state) == (Health.WARN, Health.WARN)
     assert "did not start" in found["system"].detail
 
 
@@ -228,5 +229,11 @@ def test_state_in_memory_alone_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(doctor._kept())
     (tmp_path / "in-memory").write_text("the state partition /dev/da0p4 cannot be mounted, and is left as it is\n")
     (found,) = doctor._kept()
-    assert found.state is doctor.State.WARN and "lost at power off" in found.detail and "da0p4" in found.detail
+    assert found.state is Health.WARN and "lost at power off" in found.detail and "da0p4" in found.detail
     assert found.remedy
+
+
+def test_screens_show_what_the_doctor_found_and_no_copy_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Finding("storage", Health.BAD, "no room", "delete old runs")
+    monkeypatch.setattr(doctor, "examine", lambda: (found,))
+    assert LiveBackend().findings()[0] is found

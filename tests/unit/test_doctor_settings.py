@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import cli, doctor, host
+from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Nic
 from linkladder.settings import tunables
 
@@ -56,7 +57,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch, captures: Path, tmp_path: Path) -> K
     monkeypatch.setattr(doctor, "settings_in_force", lambda: tunables.settings_in_force(MANIFEST))
     for name in ("_tools", "_pings"):
         monkeypatch.setattr(doctor, name, lambda system: ())
-    monkeypatch.setattr(doctor, "_helper", lambda: doctor.Finding("changing settings", doctor.State.OK))
+    monkeypatch.setattr(doctor, "_helper", lambda: Finding("changing settings", Health.OK))
     return made
 
 

@@ -29,18 +29,17 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from linkladder import damage, host, privilege, state, units
 from linkladder.errors import FULL, LinkladderError, broken_disk
+from linkladder.findings import Finding, Health
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
 from linkladder.priv.checks import REFUSED
 from linkladder.settings import overview
-from linkladder.settings.tunables import InForce, settings_in_force
+from linkladder.settings.tunables import settings_in_force
 from linkladder.tools import TOOLS, Need, ping_argv
 from linkladder.upgrade import status as upgrade_status
 from linkladder.upgrade.parcel import development
@@ -52,23 +51,6 @@ HERE = "127.0.0.1"
 HELPER_WAIT = 30.0  # seconds; five were too few when two machines booted on one host
 
 
-class State(StrEnum):
-    OK = "ok"
-    WARN = "warn"
-    BAD = "bad"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check."""
-
-    title: str
-    state: State
-    detail: str = ""
-    remedy: str = ""
-    setting: InForce | None = None  # if it is about a shipped setting: its present and its shipped value
-
-
 def examine(*, of_measuring: bool = True) -> tuple[Finding, ...]:
     """All findings, in the order in which a person would check things.
 
@@ -77,7 +59,7 @@ def examine(*, of_measuring: bool = True) -> tuple[Finding, ...]:
     try:
         facts = host.facts()
     except LinkladderError as error:
-        return (Finding("this machine", State.BAD, error.title, error.hint),)
+        return (Finding("this machine", Health.BAD, error.title, error.hint),)
     return (
         *_tools(facts.os),
         _helper(),
@@ -104,17 +86,17 @@ def _tools(system: str) -> Iterator[Finding]:
         if not version and tool.need == Need.NONE:
             continue
         if not version:
-            worst = State.BAD if tool.need == Need.ALL else State.WARN
+            worst = Health.BAD if tool.need == Need.ALL else Health.WARN
             yield Finding(tool.name, worst, f"not found; {tool.without}", how)
         elif version != "present" and _numbers(version) < tool.oldest:
             oldest = ".".join(map(str, tool.oldest))
-            yield Finding(tool.name, State.BAD, f"version {version} is too old", f"{how}: {oldest} or newer")
+            yield Finding(tool.name, Health.BAD, f"version {version} is too old", f"{how}: {oldest} or newer")
         else:
-            yield Finding(tool.name, State.OK, version)
+            yield Finding(tool.name, Health.OK, version)
         for program in tool.companions if version else ():
             if not programs.find(program):
                 said = f"{tool.name} is here, its {program} is not; {tool.without}"
-                yield Finding(program, State.WARN, said, how)
+                yield Finding(program, Health.WARN, said, how)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -124,15 +106,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _helper() -> Finding:
     title = "changing settings"
     if reason := privilege.available():
-        return Finding(title, State.WARN, f"not possible: {reason}", "run as root, or install linkladder-priv")
+        return Finding(title, Health.WARN, f"not possible: {reason}", "run as root, or install linkladder-priv")
     if os.geteuid() == 0:
-        return Finding(title, State.OK, "running as root")
+        return Finding(title, Health.OK, "running as root")
     # It refuses this adapter, which does not exist; the answer alone shows that the helper works.
     code, said = _ask(privilege.command("mtu", "no-such", "1500"))
     if code == REFUSED:
-        return Finding(title, State.OK, "the privileged helper answers")
+        return Finding(title, Health.OK, "the privileged helper answers")
     remedy = "doas.conf must permit it" if host.system() == "FreeBSD" else "sudoers must permit it without a password"
-    return Finding(title, State.WARN, f"the privileged helper cannot be started: {said[-200:]}", remedy)
+    return Finding(title, Health.WARN, f"the privileged helper cannot be started: {said[-200:]}", remedy)
 
 
 def _pings(system: str) -> Iterator[Finding]:
@@ -142,14 +124,14 @@ def _pings(system: str) -> Iterator[Finding]:
         try:
             wrapped = privilege.wrap(argv) if system == "FreeBSD" else [shutil.which("ping") or "ping", *argv[1:]]
         except LinkladderError as error:
-            yield Finding(title, State.WARN, error.cause, error.hint)
+            yield Finding(title, Health.WARN, error.cause, error.hint)
             continue
         code, said = _ask(wrapped)
         if code == 0:  # the ping was answered
-            yield Finding(title, State.OK, "permitted")
+            yield Finding(title, Health.OK, "permitted")
         else:
             last = said.strip().splitlines()[-1:] or ["no answer"]
-            yield Finding(title, State.WARN, last[0][:200], "install the privileged helper, or run as root")
+            yield Finding(title, Health.WARN, last[0][:200], "install the privileged helper, or run as root")
 
 
 def _ask(argv: list[str]) -> tuple[int | None, str]:
@@ -174,11 +156,11 @@ def _window(facts: HostFacts) -> Finding:
     title, limit = "socket buffers", facts.window_limit
     raising = "kern.ipc.maxsockbuf" if facts.os == "FreeBSD" else "net.core.rmem_max and net.core.wmem_max"
     if limit is None:
-        return Finding(title, State.WARN, "the largest buffer is not known")
+        return Finding(title, Health.WARN, "the largest buffer is not known")
     if limit < GOOD_WINDOW:
         detail = f"at most {units.size(limit)}; trials that ask for {units.size(GOOD_WINDOW)} will fail"
-        return Finding(title, State.WARN, detail, f"raise {raising}")
-    return Finding(title, State.OK, f"up to {units.size(limit)}")
+        return Finding(title, Health.WARN, detail, f"raise {raising}")
+    return Finding(title, Health.OK, f"up to {units.size(limit)}")
 
 
 def _cores(facts: HostFacts) -> Finding:
@@ -187,9 +169,9 @@ def _cores(facts: HostFacts) -> Finding:
     detail = f"{facts.cores}{counted}, {facts.cpu or facts.machine}"
     if facts.cores < 2:
         return Finding(
-            "cores", State.WARN, f"{detail}: tool and network stack share one", "give the machine two or more"
+            "cores", Health.WARN, f"{detail}: tool and network stack share one", "give the machine two or more"
         )
-    return Finding("cores", State.OK, detail)
+    return Finding("cores", Health.OK, detail)
 
 
 def _space(wanted: bool = True) -> Finding:
@@ -198,13 +180,15 @@ def _space(wanted: bool = True) -> Finding:
     free = shutil.disk_usage(there).free
     if not os.access(there, os.W_OK):
         return Finding(
-            "storage", State.BAD, f"{there} cannot be written to", "set LINKLADDER_STATE to a folder of yours"
+            "storage", Health.BAD, f"{there} cannot be written to", "set LINKLADDER_STATE to a folder of yours"
         )
     if wanted and free < LEAST_SPACE:
-        return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
+        return Finding(
+            "storage", Health.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs"
+        )
     if trouble := _unwritable(there, () if wanted else FULL):
-        return Finding("storage", State.BAD, f"{there} cannot be written ({trouble})", broken_disk(trouble).hint)
-    return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
+        return Finding("storage", Health.BAD, f"{there} cannot be written ({trouble})", broken_disk(trouble).hint)
+    return Finding("storage", Health.OK, f"{units.size(free)} free in {there}")
 
 
 def _unwritable(folder: Path, accepted: Collection[int] = ()) -> str:
@@ -225,20 +209,20 @@ def _kept() -> Iterator[Finding]:
     if why := state.lost_at_power_off():
         detail = f"name, keys and results are in memory, and lost at power off: {why}"
         remedy = "export what you need; install onto a disk, or have the partition repaired (docs/image.md, State)"
-        yield Finding("keeping results", State.WARN, detail, remedy)
+        yield Finding("keeping results", Health.WARN, detail, remedy)
 
 
 def _leftovers() -> Iterator[Finding]:
     """Report settings that a loan left changed, and what a restart did to a loan, until somebody has seen it."""
     for blocks, what, remedy in overview.findings():
-        yield Finding("settings", State.BAD if blocks else State.WARN, what, remedy)
+        yield Finding("settings", Health.BAD if blocks else Health.WARN, what, remedy)
 
 
 def _damaged() -> Iterator[Finding]:
     """Report the damaged files that were set aside, until somebody removes them."""
     for one in damage.found(state.folder()):
         yield Finding(
-            one.name, State.WARN, one.why, f"it is kept in {one.folder}; remove that folder when it is not needed"
+            one.name, Health.WARN, one.why, f"it is kept in {one.folder}; remove that folder when it is not needed"
         )
 
 
@@ -248,12 +232,12 @@ def _upgrade(facts: HostFacts) -> Iterator[Finding]:
         return
     now = upgrade_status.status()
     yield Finding(
-        "system", State.WARN if now.trouble else State.OK, now.words, "linkladder system upgrade with another file"
+        "system", Health.WARN if now.trouble else Health.OK, now.words, "linkladder system upgrade with another file"
     )
     own = development()
     if own is not None:
         remedy = "install an image of a release before this appliance is relied on"
-        yield Finding("upgrade key", State.WARN if own else State.OK, upgrade_status.key_words(), remedy)
+        yield Finding("upgrade key", Health.WARN if own else Health.OK, upgrade_status.key_words(), remedy)
 
 
 def _patches(facts: HostFacts) -> Iterator[Finding]:
@@ -265,23 +249,23 @@ def _patches(facts: HostFacts) -> Iterator[Finding]:
         installed, running, userland = levels
         releases = f"userland {userland}, kernel {running}"
         odd = "" if installed == running else f"; the kernel on disk is {installed}: it runs after a reboot"
-        yield Finding("patch level", State.OK, releases + odd)
+        yield Finding("patch level", Health.OK, releases + odd)
     if packages := programs.output(["pkg", "query", "%n-%v"], timeout=HELPER_WAIT).split():
-        yield Finding("packages", State.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
+        yield Finding("packages", Health.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:
     real = [nic for nic in facts.nics if not nic.loopback and nic.addresses]
     if not any(nic.up for nic in real):
-        yield Finding("adapters", State.BAD, "none is up and has an address", "linkladder system address sets one")
+        yield Finding("adapters", Health.BAD, "none is up and has an address", "linkladder system address sets one")
     for nic in real:
         if nic.up and nic.carrier is False:
             remedy = "check its cable, and the port at the other end; on a hypervisor, whether the adapter is connected"
-            yield Finding(f"adapter {nic.name}", State.WARN, "no carrier: nothing is at the other end of it", remedy)
+            yield Finding(f"adapter {nic.name}", Health.WARN, "no carrier: nothing is at the other end of it", remedy)
         if nic.up and facts.cores >= 4 and nic.rx_queues == 1:
             detail = "one receive queue: one core takes all packets"
             yield Finding(
-                f"adapter {nic.name}", State.WARN, detail, "check MSI-X (vmstat -i) and the hypervisor's settings"
+                f"adapter {nic.name}", Health.WARN, detail, "check MSI-X (vmstat -i) and the hypervisor's settings"
             )
 
 
@@ -300,20 +284,20 @@ def _bundles(facts: HostFacts) -> Iterator[Finding]:
                 "measure the cards side by side instead (plan cards), or take a static bundle (loadbalance, "
                 "roundrobin, failover) with MAC changes and forged transmits allowed; LACP is for the host's own cards"
             )
-            yield Finding(title, State.WARN, detail, remedy)
+            yield Finding(title, Health.WARN, detail, remedy)
         elif silent:
             remedy = "set LACP up on the ports at the other end, or take a static bundle at both"
-            yield Finding(title, State.WARN, f"nobody answers LACP on {', '.join(silent)}", remedy)
+            yield Finding(title, Health.WARN, f"nobody answers LACP on {', '.join(silent)}", remedy)
         if idle:
             failover = nic.bundle.protocol == "failover"
             if not failover or len(idle) == len(nic.bundle.members):
                 remedy = "check cable and port of each: the other end may still send to it"
-                yield Finding(title, State.WARN, f"{', '.join(idle)} not at work", remedy)
+                yield Finding(title, Health.WARN, f"{', '.join(idle)} not at work", remedy)
 
 
 def _tunables() -> Iterator[Finding]:
     for one in settings_in_force():
-        worst = State.WARN if one.in_force is False else State.OK
+        worst = Health.WARN if one.in_force is False else Health.OK
         values = ", ".join(
             f"{word} {value}" for word, value in (("now", one.current), ("shipped", one.shipped)) if value
         )

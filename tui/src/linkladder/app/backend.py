@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
+    from linkladder.findings import Finding
     from linkladder.host.disks import Disk
     from linkladder.host.switches import Appliance, Stick
     from linkladder.keeping import Confirm, Winners
@@ -22,23 +23,6 @@ if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.upgrade import Manifest
     from linkladder.upgrade.status import Status
     from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
-
-
-class Health(StrEnum):
-    OK = "ok"
-    WARN = "look at this"
-    BAD = "wrong"
-    UNKNOWN = "not known"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one of the doctor's checks."""
-
-    title: str
-    health: Health = Health.OK
-    detail: str = ""
-    hint: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from linkladder import units
-from linkladder.app.backend import Finding, Health, HomeView, PeerView
+from linkladder.app.backend import HomeView, PeerView
 from linkladder.app.widgets.verdict import verdict
+from linkladder.findings import Finding, Health
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
@@ -59,8 +60,8 @@ def health_line(
 ) -> Text:
     """What is wrong, in one line of that width; `found` is None while the doctor has no result yet."""
     all_found = (*troubles, *(found or ()))
-    bad = [f for f in all_found if f.health is Health.BAD]
-    wrong = bad + [f for f in all_found if f.health is Health.WARN]
+    bad = [f for f in all_found if f.state is Health.BAD]
+    wrong = bad + [f for f in all_found if f.state is Health.WARN]
     out = Text("Health   ", no_wrap=True, overflow="ellipsis")
     if wrong:
         one = len(wrong) == 1

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkladder import __version__, diary, drafts, host, judge, plan, reservation, state
-from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
+from linkladder.app.backend import HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.own_machine import Machine
 from linkladder.app.probe import probe
 from linkladder.app.stored_runs import StoredRuns, as_finding, open_store
 from linkladder.errors import UsageError
+from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
 from linkladder.run.launch import launch, log_lines
@@ -23,7 +24,6 @@ from linkladder.run.steering import Seat, terminal
 from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
 
-HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's findings are kept at least
 STANDS = 10.0  # times as long as they took, for which they are kept if that is longer
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class LiveBackend(Machine, StoredRuns):
         until, found = self._examined
         began = time.monotonic()
         if anew or began > until:
-            found = tuple(Finding(f.title, HEALTH[f.state.value], f.detail, f.remedy) for f in doctor.examine())
+            found = doctor.examine()
             ended = time.monotonic()
             self._examined = (ended + max(FRESH, STANDS * (ended - began)), found)
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 import shutil
 from collections.abc import Awaitable, Callable
@@ -13,14 +12,15 @@ from typing import TYPE_CHECKING
 from linkladder import host, privilege, state, upgrading
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
+from linkladder.findings import Health
 from linkladder.host import disks, switches
 from linkladder.host.disks import Disk
 from linkladder.host.switches import EXPORT, STICK, Appliance, Stick
 from linkladder.upgrade import Manifest
-from linkladder.upgrade.status import Status, status
 
 if TYPE_CHECKING:
     from linkladder.keeping import Confirm, Winners
+    from linkladder.upgrade.status import Status
 
 FAR = "198.51.100.1"  # an address for documentation, to find the interface of the default route
 INSTALLATION = 3600.0  # seconds for a slow stick
@@ -55,6 +55,8 @@ class Machine:
 
     def reach(self) -> Reach:
         """The address by which other computers most likely reach this one, and the user for ssh."""
+        import getpass  # imported late, so that the first frame comes sooner
+
         nics = [n for n in host.facts().nics if n.up and not n.loopback and n.addresses]
         way = host.route_interface(FAR)
         own = [a for n in sorted(nics, key=lambda n: n.name != way) for a in n.addresses if not a.startswith("fe80")]
@@ -91,6 +93,8 @@ class Machine:
         return f"Written to the stick: {', '.join(names)}.\nIt is unmounted: pull it out."
 
     def upgrade_status(self) -> Status:
+        from linkladder.upgrade.status import status  # imported late, so that the first frame comes sooner
+
         return status()
 
     async def upgrade(
@@ -103,7 +107,7 @@ class Machine:
             if not await agreed(manifest):
                 return ""
             found = await asyncio.to_thread(doctor.examine)
-            upgrading.note_red(f.title for f in found if f.state == doctor.State.BAD)
+            upgrading.note_red(f.title for f in found if f.state == Health.BAD)
             return await upgrading.write(file, progress)
 
     async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:

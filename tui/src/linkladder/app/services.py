@@ -17,7 +17,8 @@ from linkladder.app.terminal_diff import DifferenceApp
 from linkladder.errors import LinkladderError, disk_fault
 
 if TYPE_CHECKING:  # the rest of linkladder is loaded after the first frame
-    from linkladder.app.backend import Backend, Finding, Session
+    from linkladder.app.backend import Backend, Session
+    from linkladder.findings import Finding
     from linkladder.model import Plan
     from linkladder.run.progress import Progress
 

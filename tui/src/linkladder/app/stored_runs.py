@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linkladder import judge
-from linkladder.app.backend import Finding, Health
+from linkladder.findings import Finding, Health
 from linkladder.model import Document, HostFacts, RunState
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault

@@ -12,6 +12,7 @@ from typing import Any
 
 from linkladder import __version__, host, privilege, state, upgrading
 from linkladder.errors import LinkladderError, UsageError, in_a_line
+from linkladder.findings import Health
 from linkladder.upgrade.status import key_words, status
 
 HEALTHY = "healthy"  # the word for which /usr/local/libexec/linkladder-slot looks in the output
@@ -56,7 +57,7 @@ async def _upgrade(args: argparse.Namespace, ask: Callable[[str], None]) -> None
         upgrading.admitted(manifest, downgrade=args.downgrade)
         if not args.yes:
             ask(f"Upgrade {__version__} to {manifest.version}, built {manifest.built}? State and runs are kept.")
-        upgrading.note_red(f.title for f in doctor.examine() if f.state == doctor.State.BAD)
+        upgrading.note_red(f.title for f in doctor.examine() if f.state == Health.BAD)
         said = await upgrading.write(file, progress, downgrade=args.downgrade)
         progress.end()
     print(said)
@@ -110,5 +111,5 @@ async def _faults() -> list[str]:
         faults.append(in_a_line(error) or "an agent does not answer")
     known = upgrading.noted_red()
     found = await asyncio.to_thread(doctor.examine, of_measuring=False)
-    faults += [f"{f.title}: {f.detail}" for f in found if f.state == doctor.State.BAD and f.title not in known]
+    faults += [f"{f.title}: {f.detail}" for f in found if f.state == Health.BAD and f.title not in known]
     return faults

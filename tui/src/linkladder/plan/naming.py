@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from itertools import count
@@ -25,10 +25,10 @@ def name_of(exp: Experiment) -> str:
 
 
 def fitting(name: str) -> str:
-    """The name, or its beginning and six digits made of the whole of it if it is longer than an end accepts."""
+    """The name, or its beginning and eight digits made of the whole of it if it is longer than an end accepts."""
     if len(name) <= LONGEST_NAME:
         return name
-    return f"{name[: LONGEST_NAME - 7]}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+    return f"{name[: LONGEST_NAME - 9]}-{zlib.crc32(name.encode()):08x}"
 
 
 def _joined(exp: Experiment, settings: list[str]) -> str:

@@ -15,12 +15,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from linkladder import __version__
-from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
+from linkladder.app.backend import HomeView, PairStage, PeerView
 from linkladder.app.home_text import health_line, host_lines, last_lines, loan_line, peer_lines
 from linkladder.app.next_steps import offered, step
 from linkladder.app.page import Page
 from linkladder.app.places import keys, keys_in_words
 from linkladder.app.widgets.menu import Menu
+from linkladder.findings import Finding, Health
 
 if TYPE_CHECKING:
     from linkladder.app.backend import PairingState, Session

@@ -11,11 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from linkladder import phrases, units
-from linkladder.app.backend import Finding, Health, Setting
+from linkladder.app.backend import Setting
 from linkladder.app.text_page import TextPage
+from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Nic
 
-STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}
+SAID = {Health.BAD: "wrong", Health.WARN: "look at this", Health.OK: "ok"}  # the worst first
+STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red"}
 WORDS = {True: ("yes", ""), False: ("NO", "bold red"), None: ("-", "")}
 
 
@@ -52,17 +54,15 @@ def findings_page(found: tuple[Finding, ...]) -> Table | Text:
     """A table of the doctor's findings, the worst first, each with what to do about it."""
     if not found:
         return Text("nothing was looked at")
-    order = [Health.BAD, Health.WARN, Health.UNKNOWN, Health.OK]
+    order = list(SAID)
     out = Table.grid(padding=(0, 1))
-    out.add_column(width=max(len(health) for health in Health))
+    out.add_column(width=max(map(len, SAID.values())))
     out.add_column()
-    for f in sorted(found, key=lambda f: order.index(f.health)):
-        said = Text(f.title, "bold" if f.health is not Health.OK else "").append(
-            f": {f.detail}" if f.detail else "", ""
-        )
-        out.add_row(Text(f.health.value, STYLE[f.health]), said)
-        if f.hint and f.health is not Health.OK:
-            out.add_row("", Text(f"do: {f.hint}"))
+    for f in sorted(found, key=lambda f: order.index(f.state)):
+        said = Text(f.title, "bold" if f.state is not Health.OK else "").append(f": {f.detail}" if f.detail else "", "")
+        out.add_row(Text(SAID[f.state], STYLE[f.state]), said)
+        if f.remedy and f.state is not Health.OK:
+            out.add_row("", Text(f"do: {f.remedy}"))
     return out
 
 
