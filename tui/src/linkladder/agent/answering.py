@@ -74,8 +74,8 @@ class Service:
             await settings.recover()
         facts = await asyncio.to_thread(host.facts)
         found = await self._versions()
-        kept = await asyncio.to_thread(self.targets.kept)
-        mine = tuple(a for nic in facts.nics if nic.name != kept for a in nic.addresses if _usable(a))
+        management = await asyncio.to_thread(self.targets.management_adapter)
+        mine = tuple(a for nic in facts.nics if nic.name != management for a in nic.addresses if _usable(a))
         return wire.HelloReply(
             wire.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
         )

@@ -36,7 +36,7 @@ class Targets:
         self.caller = caller
         self._proved: set[str] = set()
         self._peer = peer
-        self._kept: str | None = None  # None until it has been looked up
+        self._management: str | None = None  # None until it has been looked up
 
     @cached_property
     def _knocks(self) -> Knocks:
@@ -76,20 +76,20 @@ class Targets:
     def known(self, address: str) -> bool:
         return _plain(address) in self._proved or owned(address)
 
-    def kept(self) -> str:
+    def management_adapter(self) -> str:
         """The management adapter if peers' tests must stay off it, else ''; its addresses are not announced for tests
         either.
         """
-        if self._kept is None:
-            self._kept = _operators()
-        return self._kept
+        if self._management is None:
+            self._management = _management_adapter()
+        return self._management
 
     def check_way(self, local: str, remote: str) -> None:
         """Refuse traffic that would start from the management adapter or leave through it."""
-        kept = self.kept()
-        if kept and kept in (host.interface_of(local), host.route_interface(remote, local)):
+        management = self.management_adapter()
+        if management and management in (host.interface_of(local), host.route_interface(remote, local)):
             raise wire.Refused(
-                f"{kept} is the management adapter here, and another one has an address for tests; measure over "
+                f"{management} is the management adapter here, and another one has an address for tests; measure over "
                 "that one, or allow it at this end: linkladder system tests-on-management yes"
             )
 
@@ -106,7 +106,7 @@ class Targets:
             raise wire.Refused(f"{address}: {silent} other addresses were knocked at in the last hour, all in vain")
 
 
-def _operators() -> str:
+def _management_adapter() -> str:
     """The management adapter, if peers' tests must stay off it; '' if they may use it or there is no other adapter."""
     if "SSH_CONNECTION" not in os.environ:  # the request comes from this end's operator, who chose the path
         return ""
