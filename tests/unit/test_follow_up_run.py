@@ -43,7 +43,8 @@ def test_the_same_run_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert len(set(settings)) == 1 + asked, "each follow-up is another setting than what was measured"
     first = after.rungs[0].experiments[0].trials
     assert first[0].started == before.rungs[0].experiments[0].trials[0].started
-    assert any("follow-up" in n and f"{asked} trials were added" in n for n in after.run.notes)
+    were = "1 trial was" if asked == 1 else f"{asked} trials were"
+    assert any(f"follow-up: {were} added" in n for n in after.run.notes)
 
 
 def test_an_incomplete_run_goes_on_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,3 +61,8 @@ def test_a_range_of_rates_has_one_unit_and_is_one_figure_where_both_read_alike()
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")])
 def test_durations(seconds: float, shown: str) -> None:
     assert units.duration(seconds) == shown
+
+
+@pytest.mark.parametrize(("names", "said"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
+def test_names_in_a_sentence(names: str, said: str) -> None:
+    assert units.joined(list(names)) == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 _RATE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 RATE_UNITS = (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3))
@@ -22,6 +23,11 @@ class Unreadable(ValueError):
 def plural(count: int, word: str) -> str:
     """A count with its word, such as '1 trial' or '5 trials'."""
     return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as a sentence lists them: 'a', 'a and b' or 'a, b and c'; '' for none."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def parse_rate(text: str | int | float) -> float:

@@ -20,7 +20,7 @@ def about(plan: Plan) -> list[str]:
     if not plan.rungs:
         return ["It has no address to measure over: Enter opens the description of the link."]
     time = units.at_best(plans.seconds(plan), plans.longest(plan))
-    sentences = [f"Takes {time}, {plans.trials(plan)} trials.", *(_where(rung) for rung in plan.rungs)]
+    sentences = [f"Takes {time}, {units.plural(plans.trials(plan), 'trial')}.", *(_where(rung) for rung in plan.rungs)]
     arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
     changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)
     if changed:

@@ -93,7 +93,7 @@ async def _ask_peer(name: str) -> HostFacts:
 
 def _print(facts: HostFacts) -> None:
     _say(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
-    _say(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
+    _say(f"  {units.plural(facts.cores, 'core')} of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
     congestion = next((v for k, v in facts.sysctls.items() if k in CONGESTION), "")
     _say("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
     _say(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")

@@ -72,7 +72,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     refuse_absent_cores(plan, facts)
     plan, vain = _without_vain(plan, facts)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
-    print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
+    print(f"takes {_takes(plan)}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({_takes(rung)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # makes the tools' commands those for IPv6
@@ -183,7 +183,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
 def _check(args: argparse.Namespace) -> int:
     plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
     refuse_absent_cores(plan, {"": host.facts()})
-    print(f"{args.file}: right: {plans.trials(plan)} trials{_and_more(plan)}, {_takes(plan)}\n")
+    print(f"{args.file}: right: {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}, {_takes(plan)}\n")
     describe(plan)
     return 0
 

@@ -51,7 +51,8 @@ def _runs(args: argparse.Namespace) -> int:
     for run in found:
         best = "  ".join(f"{rung} {units.rate(bps)}" for rung, bps in run.best_bps.items())
         failed = f", {run.failed} failed" if run.failed else ""
-        print(f"{run.id}  {run.plan:8} {run.state:10} {str(run.verdict) or '-':22} {run.trials} trials{failed}  {best}")
+        trials = units.plural(run.trials, "trial")
+        print(f"{run.id}  {run.plan:8} {run.state:10} {str(run.verdict) or '-':22} {trials}{failed}  {best}")
     if not found:
         print("no runs are stored" + (f" that match {wanted!r}" if wanted else "; linkladder run makes one"))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkladder import plan as plans
-from linkladder import wire
+from linkladder import units, wire
 from linkladder.errors import EnvironmentFault
 from linkladder.judge.comparison import host_changes
 from linkladder.model import HostFacts, Plan
@@ -19,7 +19,8 @@ def take_up(store: Store, run_id: str, plan: Plan) -> None:
     if after != before:
         store.replan(run_id, after)
         more = plans.trials(after) - plans.trials(before)
-        store.note(run_id, f"follow-up: {more} trials were added to the plan after the run")
+        were = f"{units.plural(more, 'trial')} {'was' if more == 1 else 'were'}"
+        store.note(run_id, f"follow-up: {were} added to the plan after the run")
 
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:

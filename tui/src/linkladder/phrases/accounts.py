@@ -16,7 +16,7 @@ def of_trial(p: Experiment, repeat: int, clause: str) -> str:
 
 
 def more_like_that(count: int) -> str:
-    return f"{count} more trials are like that."
+    return "1 more trial is like that." if count == 1 else f"{count} more trials are like that."
 
 
 def output_of_one_side(trials: int, there: str, absent: str) -> str:

@@ -73,8 +73,7 @@ def _parts(p: Experiment) -> list[str]:
     if p.protocol is Protocol.DF:
         return ["largest packet that passes"]
     if p.protocol is Protocol.RR:
-        plural = "s" if p.sessions != 1 else ""
-        return ["TCP request/response", f"{p.sessions} session{plural}", f"{p.request}/{p.response} bytes"]
+        return ["TCP request/response", units.plural(p.sessions, "session"), f"{p.request}/{p.response} bytes"]
     paced = f"paced at {units.rate(p.udp_rate_bps)}" if p.udp_rate_bps else f"{window(p.window)} window"
     return [p.protocol.upper(), streams(p.streams), paced]
 

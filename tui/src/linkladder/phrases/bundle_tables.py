@@ -15,7 +15,7 @@ STATUS_HEADS = ("Bundle", "Mode", "Hash", "Card", "State", "Partner")
 
 
 def transfers(count: int) -> str:
-    return "1 transfer" if count == 1 else f"{count} transfers"
+    return units.plural(count, "transfer")
 
 
 def from_port(port: int) -> str:

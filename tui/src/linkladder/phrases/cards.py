@@ -23,9 +23,9 @@ def card_speed(nic: Nic) -> str:
 def bundle(one: Bundle) -> str:
     """A bundle, such as 'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
     members = [f"{m.name} ({_member(m, m in one.unanswered)})" for m in one.members]
-    listed = " and ".join(filter(None, [", ".join(members[:-1]), *members[-1:]])) or "no card"
+    listed = units.joined(members) or "no card"
     sentence = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
-    return sentence + (f", flapped {one.flapping} times" if one.flapping else "")
+    return sentence + (f", flapped {units.plural(one.flapping, 'time')}" if one.flapping else "")
 
 
 def _member(one: Member, unanswered: bool) -> str:

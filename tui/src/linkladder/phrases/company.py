@@ -90,7 +90,7 @@ def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
 
 def listed(names: Sequence[str]) -> str:
     shown = list(names[:FEW]) + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}" if shown else "none"
+    return units.joined(shown) or "none"
 
 
 def reached(bps: float, needed: float) -> str:

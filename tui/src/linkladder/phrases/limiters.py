@@ -167,7 +167,7 @@ def queue(idle: float, loaded: float, held: float, goodput: float, loss: float |
 
 def or_the_receiver(found: Said, times: int) -> Said:
     stem = found.sentence.rstrip(".")
-    said = f"{stem}; but the receiver closed its window {times} times, so that it may be what limits."
+    said = f"{stem}; but the receiver closed its window {units.plural(times, 'time')}, so that it may be what limits."
     return Said(said, (*found.evidence, stalls(times)), found.experiment)
 
 
@@ -288,7 +288,7 @@ def _cores(sender: float, receiver: float) -> str:
 
 
 def stalls(count: int) -> str:
-    return f"the receiver closed its window {count} times"
+    return f"the receiver closed its window {units.plural(count, 'time')}"
 
 
 def card_drops(dropped: int, packets: int) -> str:

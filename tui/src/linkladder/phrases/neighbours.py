@@ -39,14 +39,10 @@ def who(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
         return f"No neighbour takes anything from {watched}.{once}"
     takers = [name for one, name in zip(found, names, strict=True) if one.takes]
     others = [name for one, name in zip(found, names, strict=True) if not one.takes]
-    said = f"{_listed(takers)} {'takes' if len(takers) == 1 else 'take'} from {watched}"
-    said += f"; {_listed(others)} {'does' if len(others) == 1 else 'do'} not." if others else "."
+    said = f"{units.joined(takers)} {'takes' if len(takers) == 1 else 'take'} from {watched}"
+    said += f"; {units.joined(others)} {'does' if len(others) == 1 else 'do'} not." if others else "."
     if ends := list(dict.fromkeys(one.common_end for one in guilty if one.common_end)):
-        said += f" They have {_listed(ends)} in common, so that it may be that machine and no link."
+        said += f" They have {units.joined(ends)} in common, so that it may be that machine and no link."
     if busy := list(dict.fromkeys(one.busy for one in guilty if one.busy)):
-        said += f" A core of {_listed(busy)} had no time left meanwhile."
+        said += f" A core of {units.joined(busy)} had no time left meanwhile."
     return said + once
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from linkladder import damage, packing
+from linkladder import damage, packing, units
 from linkladder.model import RunState
 from linkladder.store.schema import MIGRATIONS, migrate
 
@@ -91,10 +91,9 @@ def _recover(folder: Path) -> None:
     kept, lost = _copy(was.folder / NAME, draft)
     draft.replace(folder / NAME)
     missing = f"; at least {lost} records could not be read" if lost else ""
-    damage.explain(
-        was.folder,
-        f"the stored runs were damaged: {kept['runs']} runs with {kept['trials']} trials were recovered{missing}",
-    )
+    runs, trials = units.plural(kept["runs"], "run"), units.plural(kept["trials"], "trial")
+    were = "was" if kept["runs"] == 1 else "were"
+    damage.explain(was.folder, f"the stored runs were damaged: {runs} with {trials} {were} recovered{missing}")
     (folder / MARK).unlink(missing_ok=True)
 
 

@@ -145,7 +145,7 @@ The rate is the best of the highest rung that was measured.
             said = f"no run has the words {words}; / changes them"
         elif self.marked:
             more = "; c compares them" if len(self.marked) == 2 else "; mark another with Space, then c"
-            said = f"{count} runs, {len(self.marked)} of 2 marked{more}"
+            said = f"{units.plural(count, 'run')}, {len(self.marked)} of 2 marked{more}"
         elif count:
             said = units.plural(count, "run")
         else:
