@@ -34,6 +34,13 @@ def test_the_picture_shows_every_part_in_the_order_of_the_import_contract() -> N
     assert [min(one) for one in heights] == sorted(min(one) for one in heights), "and stands on those that it imports"
 
 
+def test_the_contract_about_textual_names_every_part_but_the_screens() -> None:
+    """A part that it forgets could draw."""
+    contracts = tomllib.loads((TOP / "tui/pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (drawing,) = [one for one in contracts if one.get("forbidden_modules") == ["textual", "rich"]]
+    assert set(drawing["source_modules"]) == {f"linkladder.{part}" for part in PARTS - {"app", "cli"}}
+
+
 def there(name: str) -> bool:
     return any((root / name).exists() for root in (TOP, HOUSE, TOP / "docs"))
 

@@ -21,9 +21,16 @@ def test_a_part_that_carries_settings_names_none(part: str) -> None:
         f"{path.relative_to(SOURCE)}:{node.lineno}"
         for path in (SOURCE / part).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "SettingKind"
+        if (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "SettingKind")
+        or (isinstance(node, ast.Compare) and any(_named(one) for one in (node.left, *node.comparators)))
     }
     assert not named
+
+
+def _named(node: ast.AST) -> bool:
+    """Whether one side of a comparison is a setting's name in quotes, or several of them."""
+    several = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+    return any(isinstance(n, ast.Constant) and n.value in tuple(SettingKind) for n in several)
 
 
 def test_two_paths_and_a_setting_are_a_plan_and_nothing_else() -> None:
