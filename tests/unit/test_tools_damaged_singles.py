@@ -21,7 +21,7 @@ CAPTURES = Path(__file__).parents[1] / "captures"
 FEW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 HOW = ("cut", "head", "drop", "repeat", "swap", "move", "reverse", "merge", "twice", "join")
 ALONE = {"classic-maerts", "classic-rr", "classic-stream", "classic-stream-M", "classic-stream-cpu"}
-ALONE |= {"maerts-banner", "maerts-bare"}
+ALONE |= {"maerts-banner", "maerts-bare", "scattered"}
 
 
 def good(tool: str, *patterns: str) -> dict[Path, str]:

@@ -265,7 +265,10 @@ def test_saved_output_of_either_end(version: str) -> None:
         outcome = tools.parse_saved("iperf3", read(version, "tcp-p2", f"{end}.txt"), Demands(flows=2, seconds=2))
         assert outcome.ok, outcome.reason
         assert 300e6 < outcome.goodput_bps < 420e6
-    sender = tools.parse_saved("iperf3", read(version, "tcp-p2", "client.txt"))
+    both = [tools.parse_saved("iperf3", read(version, "tcp-p2", f"{end}.txt")) for end in ("client", "server")]
+    assert both[0].goodput_bps == both[1].goodput_bps, "its receiver told the client what arrived"
+    assert not both[0].warnings
+    sender = tools.parse_saved("iperf3", read(version, "reverse-p2", "server.txt"))
     assert any("sender's figures" in w for w in sender.warnings)
     asked = Demands(flows=1, seconds=2, local="10.91.0.2", window=300000)
     assert tools.parse_saved("iperf3", read(version, "window", "server.txt"), asked).ok

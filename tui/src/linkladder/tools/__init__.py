@@ -158,6 +158,9 @@ def ping_doubled(text: str) -> bool:
 
 def parse_saved(name: str, text: str, demands: Demands = Demands()) -> Outcome:  # noqa: B008  (it is frozen)
     """Read a tool's saved output, of either end; `name` may be an alias of the tool."""
+    text = text.replace("\ufeff", "")  # some editors put it before the first line
+    if "\0" in text:
+        return model.Outcome(False, Fault.TOOL, "it holds zero bytes, as after a crash: a part of it is missing")
     if not text.strip():
         return model.Outcome(False, Fault.TOOL, "the file is empty")
     return SPOKEN[name].reading().read_saved(text, demands)

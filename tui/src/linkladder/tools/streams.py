@@ -26,6 +26,7 @@ class Row:
     lost: int | None = None
     datagrams: int | None = None
     truncated: bool = False  # the receiver read only a part of each datagram
+    rounded: float = 0.0  # share of the bytes that printing may have taken or added
     filled: bool = False  # stands for rows that were left out: their sum is the total minus the other rows
 
 
@@ -50,25 +51,30 @@ class Series:
     conflict: str = ""
     summary: bool = False  # the total is a separate entry, so a single first row is not taken for it
     lateness: float = 0.02  # seconds by which the tool may close a second too late
+    apart: float = 0.0151  # seconds that may lie between two rows, as both times are rounded
     left_out: bool = False  # rows just before the next one were not kept
 
     def add(self, row: Row) -> None:
         """Add the next row; one that begins at 0 after others is the total."""
         gap, self.left_out = self.left_out, False
         if not self.rows:
-            if row.start > 0.0:
+            if row.start > self.apart:
                 self.conflict = f"its lines before {row.start:.2f} s are missing"
             self.rows.append(row)
             return
         last = self.rows[-1]
         if row == last:
             return  # the line was repeated
-        if row.start == 0.0:
+        if self.final is not None and row != self.final:
+            self.conflict = self.conflict or "it has lines after its total"
+        elif row.start == 0.0:
             self.final = row
+            if row.end < last.end - self.apart and not self.conflict:
+                self.conflict = f"its total ends at {row.end:.2f} s, its seconds at {last.end:.2f} s"
         elif gap and row.start > last.end:
             bare = Row(row.flow, row.star, last.end, row.start, 0, row.exact, row.kind, filled=True)
             self.rows += (bare, row)
-        elif abs(row.start - last.end) > 0.0151:  # times have two decimals, and both are rounded
+        elif abs(row.start - last.end) > self.apart:
             if not self.conflict:
                 self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
         else:
@@ -134,6 +140,7 @@ class Stream:
     tx: Series = field(default_factory=Series)
     report: Series = field(default_factory=Series)
     sent: int | None = None  # datagrams sent
+    arrived: Row | None = None  # the receiver's total, of what this process sent, if it was told
     only: Literal["rx", "tx", ""] = ""  # set if the connection carries payload one way: what this process does with it
 
     @property
@@ -172,6 +179,8 @@ class Output:
     flows: int | None = None  # how many flows there are, if its header says so
     duplex: bool = False  # whether it says that its connections carry payload both ways
     mixed: str = ""  # why this is not the output of one process in one run
+    buffer: int | None = None  # bytes that it reads of a datagram
+    note: str = ""  # what its form leaves open
     foreign: list[str] = field(default_factory=list)  # lines of no known kind
 
     def left_out(self) -> None:

@@ -7,6 +7,7 @@ which iperf's threads printed into each other never become a number.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from linkladder.model import LEFT_OUT
@@ -15,7 +16,9 @@ from linkladder.tools.streams import Channel, Connection, Output, Row, Stream
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes, in powers of 1024
 RATE_UNITS = {"": 1e0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # bits, in powers of 1000
 LONGEST = 1e7  # seconds; a longer row comes from a broken clock of iperf
+INEXACT = 0.005  # of a row's figures: iperf reads its clock for the time and for the rate one after the other
 MOST = 1 << 60  # the most bytes that a row may have
+AFTERWARDS = "a connection was made after others had ended: it holds more than one run"
 
 
 ROW = re.compile(
@@ -34,12 +37,14 @@ CONNECTED = re.compile(
     r"(?: (.*))?$"
 )
 CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)(?:.*\((\d{1,4})(?:/\d{1,4})? flows?\b)?")
-SERVER = re.compile(r"^Server listening on (TCP|UDP) port (\d+)")
+SERVER = re.compile(r"^Server listening on (TCP|UDP)(?: \(v6\))? port (\d+)")
+BOUNCES = re.compile(r"^Bounce-back test|^\[ *\d{1,6}\] local .* \(bb ")
 WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
     r"(?: \((?:default|WARNING: requested +\d+(?:\.\d+)? [KMG]?Bytes?)\))?"
 )
 TOS = re.compile(r"^TOS (?:set|defaults) to 0x([0-9a-f]{1,2})\b")
+READS = re.compile(r"^(?:Receiving (\d{1,6}) byte datagrams|Read buffer size: +(\d+(?:\.\d+)?) ([KM]?)Bytes?\b)")
 SENDING = re.compile(r"^Sending (\d{1,6}) byte datagrams")
 SENT = re.compile(r"^\[ *(\d{1,6})\] Sent (\d{1,15}) datagrams")
 SUM = re.compile(r"^\[SUM(?:-\d{1,6})?\] +0\.0+- *(\d{1,9}\.\d{1,6}) sec +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes ")
@@ -63,21 +68,29 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
     out = Output(role)
     current: dict[str, Stream] = {}  # by id, which stands for the connection that was announced last
     headers, late = 0, False
-    for line in text.splitlines():
+    places: dict[int, list[int]] = {}  # by stream: the lines of its connection and of its last row
+    for place, line in enumerate(text.splitlines()):
         line = line.rstrip()
+        if BOUNCES.match(line):
+            out.mixed = out.mixed or "it is a bounce-back test, which times questions and answers and measures no rate"
         if line.startswith("["):
             if row := parse_row(line):
                 stream = current.get(row.flow)
                 if stream is None:
                     stream = current[row.flow] = Stream(Connection(row.flow, "", 0, "", 0))
                     out.streams.append(stream)
-                stream.series(channel(row, out.role, stream.connection.reverse)).add(row)
+                where = channel(row, out.role, stream.connection.reverse)
+                stream.series(where).add(row)
+                if not _belongs(row, where, stream.connection, out):
+                    out.mixed = out.mixed or "its lines are not of the run that its header tells of"
+                places.setdefault(id(stream), [0, place])[1] = place
                 continue
             if connection := parse_connection(line):
                 if any(s.finished for s in out.streams) or ((old := current.get(connection.flow)) and old.seen):
-                    out.mixed = "a connection was made after others had ended: it holds more than one run"
+                    out.mixed = AFTERWARDS
                 stream = current[connection.flow] = Stream(connection)
                 out.streams.append(stream)
+                places[id(stream)] = [place, -1]
                 out.duplex = out.duplex or "(full-duplex)" in line
                 continue
             if total := SUM.match(line):
@@ -106,6 +119,9 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
         elif match := SENDING.match(line):
             out.datagram = int(match[1])
             continue
+        elif match := READS.match(line):
+            out.buffer = int(match[1]) if match[1] else round(float(match[2]) * UNITS[match[3]])
+            continue
         elif match := WINDOW.match(line):
             out.window = round(float(match[1]) * UNITS[match[2]])
             continue
@@ -113,6 +129,9 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
             out.foreign.append(line)
     for stream in out.streams:
         stream.fill()
+    begun = max((first for first, _ in places.values()), default=0)
+    if any(0 <= last < begun for _, last in places.values()):
+        out.mixed = out.mixed or AFTERWARDS
     if headers > 1:
         out.mixed = "it begins more than once: it holds more than one run, or both ends of one"
     elif late and not role:
@@ -126,13 +145,33 @@ def parse_row(line: str) -> Row | None:
     if not match:
         return None
     star, flow, first, last, amount, unit, rate, rate_unit, rate_kind, tail = match.groups()
+    if _step(first) != _step(last):  # both are printed with as many digits
+        return None
     start, end, count = float(first), float(last), float(amount) * UNITS[unit]
     bps = float(rate) * RATE_UNITS[rate_unit] if rate_kind == "bits" else float(rate) * UNITS[rate_unit] * 8
-    if not _plausible(start, end, count, bps, 10.0 ** -len(last.partition(".")[2])):
+    taken = 0.5 * _step(amount) * UNITS[unit] * (unit != "" or "." in amount)  # bytes that rounding may have taken
+    said = 0.5 * _step(rate) * (RATE_UNITS[rate_unit] if rate_kind == "bits" else UNITS[rate_unit] * 8)
+    if not _plausible(start, end, count, bps, _step(last), taken, said):
         return None
     exact = unit == "" and rate_unit == ""
     number = int(amount) if exact and amount.isdecimal() else round(count)
-    return _with_tail(flow, bool(star), start, end, number, exact, tail or "")
+    row = _with_tail(flow, bool(star), start, end, number, exact, tail or "")
+    return replace(row, rounded=taken / count) if row and taken and count else row
+
+
+def _belongs(row: Row, where: Channel, at: Connection, out: Output) -> bool:
+    """Whether a row may be of a connection that the header and the connection's line tell of."""
+    if row.kind == "udp" and out.protocol == "tcp":
+        return False
+    if not at.local or out.duplex or not out.role:
+        return True
+    receives = (out.role == "server") is not at.reverse
+    return (where == "rx") is receives
+
+
+def _step(printed: str) -> float:
+    """What the last digit of a printed figure is worth."""
+    return float(10.0 ** -len(printed.partition(".")[2]))
 
 
 def _agrees(lost: int, datagrams: int, percent: str) -> bool:
@@ -143,14 +182,17 @@ def _agrees(lost: int, datagrams: int, percent: str) -> bool:
     return abs(stated - real) <= max(stated, real) * 0.051 + 1e-4
 
 
-def _plausible(start: float, end: float, count: float, bps: float, step: float) -> bool:
-    """Whether time runs forwards and the bytes agree with the rate, which shows a lost digit."""
+def _plausible(
+    start: float, end: float, count: float, bps: float, step: float, count_off: float, bps_off: float
+) -> bool:
+    """Whether time runs forwards and the bytes agree with the rate, as far as both are rounded; shows a wrong digit."""
     span = end - start
     if not 0 <= span <= LONGEST or count > MOST:
         return False
     if span < max(5 * step, 0.01):  # too short for the printed decimals to say anything
         return True
-    return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * (0.02 + 1.1 * step / span) + 8
+    rounding = 8 * count_off + bps_off * span + 1.1 * step * bps
+    return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * INEXACT + rounding + 8
 
 
 def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row | None:
@@ -199,6 +241,8 @@ def parse_connection(line: str) -> Connection | None:
     if not match:
         return None
     flow, local, local_port, remote, remote_port, rest = match.groups()
+    if rest and rest.count("(") != rest.count(")"):  # it was cut off, and may have told the direction
+        return None
     reverse = "(reverse)" in (rest or "")
     return Connection(flow, local.split("%")[0], int(local_port), remote.split("%")[0], int(remote_port), reverse)
 

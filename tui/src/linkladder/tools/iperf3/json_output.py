@@ -17,6 +17,7 @@ from linkladder.tools.streams import Connection, Output, Row, Stream
 
 LONGEST = 1e7  # seconds
 MOST = 1 << 60  # the most bytes that one entry may have
+MOST_BROKEN = 200  # parts that are not whole, after which no more is read
 AFTERWARDS = 0.019  # share of the datagrams that may come after the last second was closed
 LATENESS = 0.25  # seconds by which a busy end may close a second too late, as its timer and its sending share a thread
 Record = dict[str, Any]
@@ -35,6 +36,9 @@ class Report:
     rows: dict[int, list[Row]] = field(default_factory=dict)
     totals: dict[int, Row] = field(default_factory=dict)
     left_out: bool = False  # the lines of some seconds were not kept
+    broken: bool = False  # a part of its JSON is not whole
+    running: bool = False  # the run has begun, and its end is not told yet
+    cut: str = ""  # what ended the run before its time
 
 
 SECOND = re.compile(r'^\{"event":\s*"interval",.*?"start":\s*(\d{1,9}(?:\.\d+)?)')
@@ -48,16 +52,20 @@ def second(line: str) -> float | None:
 
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
     report = Report(Output(role), left_out=LEFT_OUT in text)
-    for kind, data in _events(text, report.output.foreign):
+    for kind, data in _events(text, report):
+        if kind in ("interval", "end") and data and not report.running:
+            report.broken = report.broken or bool(report.runs)
         if kind == "start" and isinstance(data, dict):
             _start(report, data)
         elif kind == "interval" and isinstance(data, dict):
             for entry in _list(data.get("streams")):
                 _interval(report, entry)
         elif kind == "end" and isinstance(data, dict):
+            report.running = False
             _end(report, data)
         elif kind == "error" and isinstance(data, str):
             report.errors.append(" ".join(data.split())[:500])
+            report.cut = report.cut or (report.errors[-1] if report.running else "")
     for number, stream in report.streams.items():
         _settle(stream, report.rows.get(number, []), report.totals.get(number), report.left_out)
     return report
@@ -78,16 +86,30 @@ def _settle(stream: Stream, rows: list[Row], total: Row | None, left_out: bool) 
     series.fill()
 
 
-def _events(text: str, foreign: list[str]) -> Iterator[tuple[str, Any]]:
+def _single(pairs: list[tuple[str, Any]]) -> Record:
+    """An object as its keys and values; ValueError if a key is there twice with two values."""
+    made: Record = {}
+    for key, value in pairs:
+        if made.get(key, value) != value:
+            raise ValueError(f"{key} is there twice")
+        made[key] = value
+    return made
+
+
+def _events(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     """The (kind, data) pairs of both forms; text that is not JSON is added to `foreign`."""
-    decoder, at = json.JSONDecoder(parse_constant=lambda _: None), 0
+    decoder, at = json.JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=_single), 0
+    failed = 0
     while (at := text.find("{", at)) >= 0:
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             line_end = text.find("\n", at)
             line_end = len(text) if line_end < 0 else line_end
-            foreign.append(text[at : min(line_end, at + 200)])
+            report.output.foreign.append(text[at : min(line_end, at + 200)])
+            report.broken, failed = True, failed + 1
+            if failed > MOST_BROKEN:
+                return
             at = line_end
             continue
         if not isinstance(value, dict):
@@ -95,12 +117,14 @@ def _events(text: str, foreign: list[str]) -> Iterator[tuple[str, Any]]:
         if isinstance(value.get("event"), str):
             yield value["event"], value.get("data")
             continue
+        if not any(isinstance(value.get(key), (dict, str)) for key in ("start", "end", "error")):
+            report.broken = True
         yield "start", value.get("start")
         for interval in _list(value.get("intervals")):
             yield "interval", interval
-        yield "end", value.get("end")
         if "error" in value:
             yield "error", value["error"]
+        yield "end", value.get("end")
 
 
 def _start(report: Report, data: Record) -> None:
@@ -108,10 +132,13 @@ def _start(report: Report, data: Record) -> None:
     connected = [c for c in _list(data.get("connected")) if isinstance(c, dict)]
     if not connected:
         return
-    report.runs += 1
+    report.runs, report.running = report.runs + 1, True
     report.start = data["test_start"] if isinstance(data.get("test_start"), dict) else {}
     report.system = next((s for s in ("Linux", "FreeBSD") if str(data.get("system_info", "")).startswith(s)), "")
-    output.role = output.role or ("server" if "accepted_connection" in data else "client")
+    if not output.role and "accepted_connection" in data:
+        output.role = "server"
+    elif not output.role and "connecting_to" in data:
+        output.role = "client"
     output.protocol = "udp" if report.start.get("protocol") == "UDP" else "tcp"
     for one in connected:
         number = _whole(one.get("socket"))
@@ -150,6 +177,9 @@ def _interval(report: Report, entry: Any) -> None:
         return
     stream = report.streams.get(number) or _stream(report, number, Connection(str(number), "", 0, "", 0))
     stream.only = "tx" if entry.get("sender") is True else "rx"
+    if "packets" in entry and report.output.protocol != "udp":
+        stream.series(stream.only).conflict = "it counts datagrams, and nothing says that it is UDP"
+        return
     if row is None:
         stream.series(stream.only).conflict = "its figures contradict each other"
         return
@@ -206,7 +236,7 @@ def _agrees(lost: int | None, packets: int | None, percent: Any) -> bool:
 
 
 def _end(report: Report, data: Record) -> None:
-    """Read the totals. TCP has one for the sender and one for the receiver; only this end's own is used."""
+    """Read the totals. TCP has one for the sender and one for the receiver, as far as either end told the other."""
     for entry in _list(data.get("streams")):
         if not isinstance(entry, dict):
             continue
@@ -231,6 +261,10 @@ def _total(report: Report, side: str, total: Record) -> None:
             mine.conflict = mine.conflict or "its total contradicts itself"
         again = _whole(total.get("retransmits"))
         report.totals[number] = Row(rows[0].flow, False, 0.0, end, count, True, "plain", again)
+    elif stream.only == "tx" and count:  # 0 also stands for unknown
+        if not _makes(count, _number(total.get("bits_per_second")), end):
+            mine.conflict = mine.conflict or "what its receiver counted contradicts itself"
+        stream.arrived = Row(rows[0].flow, False, 0.0, end, count, True, "plain")
 
 
 def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
@@ -240,6 +274,7 @@ def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
     lost, packets = (_whole(total.get(key)) for key in ("lost_packets", "packets"))
     if sent:
         stream.sent = packets
+        stream.arrived = _udp_arrived(rows[0].flow, total, end)
     elif not _agrees(lost, packets, total.get("lost_percent") or None):  # 0 also stands for unknown
         stated = f"{lost} lost of {packets} and {total.get('lost_percent')} %"
         stream.rx.conflict = f"its loss and the percentage of it do not agree: {stated}"[:160]
@@ -256,6 +291,20 @@ def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
         rows[0].flow, False, 0.0, end, moved, True, "udp",
         jitter_ms=_number(total.get("jitter_ms")), lost=None if sent else lost, datagrams=packets,
     )  # fmt: skip
+
+
+def _udp_arrived(flow: str, total: Record, end: float) -> Row | None:
+    """What the receiver of a UDP flow told its sender; None if it told nothing: a jitter of 0 stands for that."""
+    lost, packets = _whole(total.get("lost_packets")), _whole(total.get("packets"))
+    jitter, sent = _number(total.get("jitter_ms")), _whole(total.get("bytes"))
+    if not jitter or not sent or not packets or lost is None:
+        return None
+    if not _makes(sent, _number(total.get("bits_per_second")), end):
+        return None
+    if not _agrees(lost, packets, total.get("lost_percent")):
+        return None
+    count = sent * (packets - lost) // packets
+    return Row(flow, False, 0.0, end, count, True, "udp", jitter_ms=jitter, lost=lost, datagrams=packets)
 
 
 def disagreement(exp: Experiment, report: Report) -> str:

@@ -14,6 +14,7 @@ from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 MIDWAY = re.compile(r"unable to (?:write to|read from) stream socket")
 ENDED = re.compile(r"^(?:interrupt - )?the (server|client) has terminated")
+TEXT = re.compile(r"^\[ *\d{1,6}\](?:\[[TR]X-[SC]\])? +(?:local|\d+\.\d+-)", re.M)
 BROKEN_LOCK = re.compile(r"^iperf_\w+: pthread_mutex_\w+: ")  # printed by a server of 3.16 that is ended
 
 
@@ -43,8 +44,18 @@ class Iperf3Output(Reading):
         report = json_output.parse(text)
         if report.runs > 1:
             return saved.no_result(f"it holds {report.runs} runs: one at a time can be read")
+        if not report.output.streams and not report.errors and TEXT.search(text):
+            return saved.no_result("it is iperf3's text for people, which is not read: save its JSON (-J)")
         report.output.foreign += [e for e in report.errors if report.output.role != "server" or not ENDED.match(e)]
-        return saved.read(report.output, demands, report.system)
+        outcome = saved.read(report.output, demands, report.system)
+        if outcome.ok and report.broken:
+            return saved.no_result("a part of its JSON is not whole")
+        if outcome.ok and report.cut:
+            return saved.no_result(f"it did not run to its end: {report.cut}")
+        untold = any(s.only == "tx" and s.arrived is None for s in report.output.streams)
+        if outcome.ok and untold and report.output.role == "client":
+            return saved.no_result("what its receiver counted is missing: nobody knows what arrived")
+        return outcome
 
 
 def _words(served: json_output.Report, asked: json_output.Report, expect: Expectation) -> list[str]:

@@ -100,6 +100,7 @@ def parse(text: str) -> Session:
             session.left_out = True
         elif line and not line.startswith(("$ ", "rc=")):
             session.foreign.append(line)
+    banners = max(banners, table.count(text.splitlines()))
     if banners > 1:
         session.conflict = f"it holds {banners} runs: one at a time can be read"
     for name, given in table.read(text.splitlines()).items():

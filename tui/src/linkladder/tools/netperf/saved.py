@@ -10,6 +10,8 @@ from linkladder.tools.records import Demands
 from linkladder.tools.saved import no_result
 
 ROUNDED = 0.005  # share of a rate that rounding may change
+COARSE = 0.01  # share of a rate that its last printed digit may be worth
+SCATTERED = "netperf says itself that its repeats scattered more than was asked for"
 ALONE = "the rate stands alone: nothing beside it in the text would show a changed digit"
 
 
@@ -35,19 +37,26 @@ def read(text: str, demands: Demands) -> Outcome:
         return no_result(f"its rate is in {units or 'no unit'}, which is not known here")
     if rate <= 0:
         return no_result("it moved nothing", Fault.PATH)
+    if _step(session.values["THROUGHPUT"]) > COARSE * rate:
+        return no_result(f"its rate of {session.values['THROUGHPUT']} {units} is printed too coarsely: ask for -f m")
     beside = _beside(session, rate * SCALES[units], elapsed)
     if reason := next(filter(None, beside), ""):
         return no_result(reason)
-    warnings = () if beside else (ALONE,)
+    warnings: tuple[str, ...] = () if beside else (ALONE,)
+    if any("Desired confidence was not achieved" in line for line in session.foreign):
+        warnings = (*warnings, SCATTERED)
     if units == "Trans/s":
         mean, p50, p90, p99, low, high = (
             session.number(f"{n}_LATENCY") for n in ("MEAN", "P50", "P90", "P99", "MIN", "MAX")
         )
         if reason := _latencies(rate, mean, [low, p50, p90, p99, high]):
             return no_result(reason)
-        warnings = () if mean else warnings  # the mean latency confirms the rate, as transactions come one at a time
+        if mean:  # it confirms the rate, as transactions come one at a time
+            warnings = tuple(w for w in warnings if w != ALONE)
         return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high), warnings=warnings)
     bps = rate * SCALES[units] * 8
+    if _both(session):
+        return no_result("its bytes went both ways, and its rate is of one")
     way = _way(session)
     if way is None:
         return Outcome(True, goodput_bps=bps, warnings=("nothing tells which way it went", *warnings))
@@ -55,7 +64,20 @@ def read(text: str, demands: Demands) -> Outcome:
     if sent is None or received is None:
         return Outcome(True, goodput_bps=bps, by_direction={way.value: bps}, warnings=warnings)
     lost = max(0, int(sent - received))
-    return Outcome(True, goodput_bps=bps, by_direction={way.value: bps}, lost=lost, datagrams=int(sent))
+    ways = {way.value: bps}
+    return Outcome(True, goodput_bps=bps, by_direction=ways, lost=lost, datagrams=int(sent), warnings=warnings)
+
+
+def _step(printed: str) -> float:
+    """By how much a printed figure may be rounded."""
+    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
+
+
+def _both(session: Session) -> bool:
+    """Whether it tells of bytes both ways, which one run of netperf does not have."""
+    back = session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_SENT")
+    forth = session.number("LOCAL_BYTES_SENT") or session.number("REMOTE_BYTES_RECVD")
+    return bool((back and (forth or session.test == "STREAM")) or (forth and session.test == "MAERTS"))
 
 
 def _way(session: Session) -> Direction | None:
@@ -109,7 +131,7 @@ def _sent(session: Session, received: float, size: float) -> str:
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
     """How the latencies contradict the rate (one transaction at a time) or each other; '' if they do not."""
-    if mean and abs(rate * mean / 1e6 - 1) > 0.03:
+    if mean and abs(rate * mean / 1e6 - 1) > 0.02:
         return f"its rate makes {1e6 / rate:.2f} us for each transaction, its mean is {mean:.2f}"
     known = [value for value in (*ordered[:1], mean, *ordered[-1:]) if value is not None]
     shares = [value for value in ordered if value is not None]

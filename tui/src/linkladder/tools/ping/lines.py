@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from linkladder.model import PathMtu, Rtt
 
 REPLY = re.compile(  # matches whole lines only, so two lines that were printed into each other count as none
-    r"^\d{1,6} bytes from (\S{1,80}?(?: \(\S{1,80}\))?)[:,] icmp_seq=(\d{1,9}) (?:(?:ttl|hlim)=\d{1,3} )?"
-    r"time[=<](\d{1,9}(?:\.\d{1,6})?) ms( ?\(DUP!\))?$"
+    r"^(?:\[\d{1,12}\.\d{6}\] )?\d{1,6} bytes from (\S{1,80}?(?: \(\S{1,80}\))?)[:,] icmp_seq=(\d{1,9}) "
+    r"(?:ident=\d{1,6} )?(?:(?:ttl|hlim)=\d{1,3} )?time[=<](\d{1,9}(?:\.\d{1,6})?) ms( ?\(DUP!\))?$"
 )
 SUMMARY = re.compile(
     r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received"
     r"(?:,? .*?(\d{1,3}(?:\.\d{1,6})?)% packet loss)?"
 )
-TIMES = re.compile(r"^(?:rtt|round-trip) min/avg/max/\S+ = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)/\d+\.\d+ ms")
+TIMES = re.compile(r"^(?:rtt|round-trip) min/avg/max(?:/\S+)? = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)(?:/\d+\.\d+)? ms")
+NUMBERS = 65536  # after so many answers their numbers begin anew
 ROUNDED = 0.0011  # ms that rounding may change; from 1 ms on, answers are printed with three digits
 HEADER = re.compile(r"^PING6?\b")
 TTL = re.compile(r"\b(?:ttl|hlim)=(\d{1,3})\b")
@@ -36,6 +37,8 @@ class Series:
     lost_percent: float | None = None
     times: tuple[float, ...] = ()  # minimum, mean and maximum in ms, from ping's last line
     twice: bool = False  # an answer came more than once
+    again: bool = False  # a line of an answer is there more than once
+    summaries: int = 0
     reported_mtu: int | None = None
     header: bool = False
     foreign: list[str] = field(default_factory=list)
@@ -65,10 +68,12 @@ def parse(out: str, err: str = "") -> Series:
     for line in (*out.splitlines(), *err.splitlines()):
         line = line.strip()
         if match := REPLY.match(line):
-            series.twice = series.twice or bool(match[4]) or int(match[2]) in series.replies
+            series.twice = series.twice or bool(match[4])
+            series.again = series.again or (not match[4] and int(match[2]) in series.replies)
             if not match[4]:
                 series.replies.setdefault(int(match[2]), float(match[3]))
         elif match := SUMMARY.match(line):
+            series.summaries += 1
             series.sent, series.received = int(match[1]), int(match[2])
             series.lost_percent = float(match[3]) if match[3] else None
         elif match := TIMES.match(line):
@@ -87,11 +92,17 @@ def parse(out: str, err: str = "") -> Series:
 def contradiction(series: Series) -> str:
     """How ping's summary contradicts its answers; '' if it does not."""
     figures = rtt(series)
+    if series.summaries > 1:
+        return f"it holds {series.summaries} summaries: one ping at a time can be read"
+    if series.again and (series.sent or 0) <= NUMBERS:
+        return "lines of its answers are there more than once"
+    if series.replies and not series.times:
+        return "its last line, of the shortest, mean and longest time, is missing"
     if series.received is not None and series.received != figures.received:
         return f"its summary counts {series.received} answers, {figures.received} are there"
     if series.sent and series.received is not None and series.lost_percent is not None:
         share = 100 * (series.sent - series.received) / series.sent
-        if abs(share - series.lost_percent) > 1:
+        if abs(share - series.lost_percent) > (1 if series.lost_percent == int(series.lost_percent) else 0.06):
             return f"its summary tells of {series.lost_percent:g} % lost, and its counts of {share:.3g} %"
     if series.times and not series.twice:  # ping counts duplicates in its times
         made = (figures.min_ms or 0.0, figures.avg_ms or 0.0, figures.max_ms or 0.0)

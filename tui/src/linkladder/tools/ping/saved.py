@@ -30,4 +30,9 @@ def read(text: str) -> Outcome:
         return no_result(f"{said.plain}: {said.quoted}", said.fault or Fault.TOOL)
     if series.sent is None:
         return no_result("it holds no ping")
+    if series.received:
+        return no_result(
+            f"its summary counts {series.received} answers, and no line tells how long one took: ping without -q and "
+            "-f, and with packets of 16 bytes or more"
+        )
     return no_result(f"none of {series.sent} pings was answered", Fault.PATH)
