@@ -233,3 +233,16 @@ def test_a_plan_may_name_the_interface_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert resolve(path, near, far).local == "10.9.9.9"
     with pytest.raises(PathUnknown, match="vmx7 has no IPv4 address here"):
         resolve(replace(path, local_interface="vmx7"), near, far)
+
+
+@pytest.mark.parametrize("name", ["quick", "circuit", "ladder", "mesh", "cards", "soak"])
+def test_a_plan_that_judges_the_link_sends_an_even_stream_both_ways(name: str) -> None:
+    """Where TCP's queue makes it send again, only datagrams paced within the contract bound what the path loses."""
+    contract = Contract(rate_bps=100e6)
+    link = plans.builtin(name, cores=8, contract=contract).rungs[-1]
+    assert link.name is RungName.DC_LINK
+    within = [e for e in link.experiments if e.protocol is Protocol.UDP and (e.udp_rate_bps or 0) <= 50e6]
+    assert {e.direction for e in within} == {Direction.FORWARD, Direction.REVERSE}
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        sent = sum((e.udp_rate_bps or 0) * e.duration * e.repeats / 8 / 1470 for e in within if e.direction is way)
+        assert sent > 2995, "so many without a loss show a tenth of a percent"
