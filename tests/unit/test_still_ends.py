@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
+from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 
+from linkladder import tools
 from linkladder.engine import leg as legs
 from linkladder.engine import tool_process
 from linkladder.engine.account import Watched
 from linkladder.engine.leg import RunningLeg
 from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
-from linkladder.model import CoreLoad, End, Experiment, HostSample, Path
+from linkladder.model import CoreLoad, End, Experiment, Fault, HostSample, Path
 from linkladder.tools import Layout, Live
+from tools_cases import TWO_ENDS
+
+CAPTURES = FilePath(__file__).parents[1] / "captures"
 
 
 class Point:
@@ -75,3 +81,33 @@ def test_what_stood_still_is_told_on_the_clock_of_the_tool() -> None:
     watched[0].samples.append(sample(4.0))
     leg.stood_still(watched, 100.0)
     assert not leg.still, "it looked at itself meanwhile, only late to be heard"
+
+
+def test_an_end_that_is_not_heard_of_again_stood_still_to_the_end() -> None:
+    """Seen where the far machine was frozen in the last seconds: no later sample showed the gap."""
+    end = Watched("far")
+    for t in (1.0, 2.0, 3.0):
+        end.look(sample(t))
+    assert not end.stood_still() and not end.stood_still(4.5)
+    assert [(one.at, one.seconds) for one in end.stood_still(11.0)] == [(3.0, 8.0)]
+
+
+@pytest.mark.parametrize(
+    ("still", "fault", "said"),
+    [
+        ((), Fault.PATH, ""),
+        (((1.0, 9.0),), Fault.TOOL, "an end stood still itself meanwhile"),
+        (((1.0, 1.5),), Fault.PATH, ""),
+    ],
+)
+def test_figures_that_end_early_are_the_ends_own_where_one_stood_still(
+    still: tuple[tuple[float, float], ...], fault: Fault, said: str
+) -> None:
+    name = "iperf-2.1.8-two-ends/tcp-p2"
+    server, client = ((CAPTURES / f"{name}.{end}.txt").read_text() for end in ("server", "client"))
+    lines = [line for line in server.splitlines() if " 0.0000-1.0000 " in line or " sec " not in line]
+    exp = Experiment("x", streams=2, duration=8, warmup=0)
+    expect = replace(TWO_ENDS, still=still, watchdog=True)
+    outcome = tools.finish(exp, Layout(End.FAR, End.NEAR), ("\n".join(lines), ""), ((client, ""),), expect)
+    assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
+    assert said in outcome.reason

@@ -102,10 +102,14 @@ class Watched:
             return replace(made, carrier_lost=1)  # it lost its link before the trial and never got it back
         return made
 
-    def stood_still(self) -> list[HeldUp]:
-        """The times in which this end stood still, without those in which a later sample shows that it ran."""
+    def stood_still(self, until: float = -math.inf) -> list[HeldUp]:
+        """The times in which this end stood still, without those in which a later sample shows that it ran.
+
+        `until`: when the trial was over; an end that has not told of itself since its last sample stood still so long.
+        """
         seen = [sample.t for sample in self.samples]
-        return [one for one in self.held_up if not any(one.at < t < one.at + one.seconds for t in seen)]
+        last = [HeldUp(self.looked, until - self.looked)] if until - self.looked > STILL else []
+        return [one for one in (*self.held_up, *last) if not any(one.at < t < one.at + one.seconds for t in seen)]
 
     @property
     def retransmits(self) -> int:

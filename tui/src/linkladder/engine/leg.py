@@ -260,10 +260,13 @@ class RunningLeg:
 
     # --- when it is over
 
-    def stood_still(self, watched: Mapping[int, Watched], begun: float) -> None:
-        """Take from what was seen of its ends when one stood still; their clock's zero is `begun`."""
+    def stood_still(self, watched: Mapping[int, Watched], begun: float, over: float = -math.inf) -> None:
+        """Take from what was seen of its ends when one stood still; their clock's zero is `begun`.
+
+        `over`: when on that clock the trial was over, from which on an end need tell nothing more of itself.
+        """
         apart = self.zero - begun
-        seen = [one for side in self.route.sides for one in watched[side.end].stood_still()]
+        seen = [one for side in self.route.sides for one in watched[side.end].stood_still(over)]
         self.still = tuple((one.at - apart, one.at + one.seconds - apart) for one in seen)
 
     def outcome(self) -> Outcome:

@@ -168,6 +168,7 @@ class Trial:
             finally:
                 for task in beside:
                     task.cancel()
+            over = time.monotonic() - self.begun
             await self._every_leg(RunningLeg.end)
             if loading:
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
@@ -176,7 +177,7 @@ class Trial:
             broken = tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs)
             return broken, await self._without_link() if any(one.fault is Fault.PATH for one in broken) else ()
         for leg in self.legs:
-            leg.stood_still(self.watched, self.begun)
+            leg.stood_still(self.watched, self.begun, over)
         going = [leg for leg in self.legs if leg.broken is None and not leg.visits]
         together = counted_together([(leg.began, leg.outcome()) for leg in going], self.exp) if going else ()
         counted = iter(together)

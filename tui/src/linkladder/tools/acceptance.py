@@ -358,14 +358,16 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
         if ended >= asked * STALL_SHARE:
             return
         raise Broken(Fault.TOOL, f"flow {flow} was taken up late: {ended:.1f} s of {asked:g} s were counted")
+    itself = seconds.all_within(expect.still, ended, asked)
+    fault, more = (Fault.TOOL, STILL) if itself else (Fault.PATH, "")
     if sender_done and not ended >= asked * COMPLETE:
         raise Broken(
-            Fault.PATH, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end"
+            fault, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end{more}"
         )
     if ended >= asked * COMPLETE:
         return  # every second is there; only the summary is missing, and it is not used
     if expect.watchdog:
-        raise Broken(Fault.PATH, f"flow {flow} hung: its last figures are of {ended:.1f} s of {asked:g} s")
+        raise Broken(fault, f"flow {flow} hung: its last figures are of {ended:.1f} s of {asked:g} s{more}")
     raise Broken(Fault.TOOL, f"flow {flow} ran {ended:.1f} s of the {asked:g} s asked")
 
 

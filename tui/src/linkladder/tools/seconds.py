@@ -59,6 +59,11 @@ def within(still: Iterable[tuple[float, float]], since: float, until: float) -> 
     return covered
 
 
+def all_within(still: Sequence[tuple[float, float]], since: float, until: float) -> bool:
+    """Whether an end stood still for a span but for less than a second of it."""
+    return bool(still) and until - since - within(still, since, until) < 1.0
+
+
 def rate(intervals: Sequence[Interval]) -> float:
     """The rate in bits per second over the counted intervals."""
     covered = span(intervals)
