@@ -25,6 +25,7 @@ PAIRS = (
     Pair("127.0.0.2", "127.0.0.3", "gamma", origin="beta"),
     Pair("127.0.0.1", "127.0.0.4", "delta"),
 )
+ADDRESSES = {"beta": "127.0.0.2", "gamma": "127.0.0.3", "delta": "127.0.0.4"}
 ECHO = Experiment("all", "ping", Protocol.ECHO, count=20)
 
 
@@ -43,6 +44,7 @@ class Agents:
         argv = [*state, sys.executable, "-m", "linkladder", "agent", "--near", *self.more]
         (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         far = await FarEnd.open(name, argv, near.name)
+        far.hello = replace(far.hello, addresses=(ADDRESSES[name],))  # of this one machine's, the one that is its own
         self.open[name] = far
         return far
 
@@ -56,6 +58,7 @@ async def measured(
     agents: Agents,
     *experiments: Experiment,
     kill: str = "",
+    free: str = "",
     pairs: tuple[Pair, ...] = PAIRS,
     rungs: tuple[RungName, ...] = (RungName.DC_LINK,),
 ) -> tuple[Document, list[ev.Event]]:
@@ -66,6 +69,8 @@ async def measured(
     try:
         async for event in engine.run():
             seen.append(event)
+            if isinstance(event, ev.TrialStarted) and event.experiment == "all":
+                agents.refuses.discard(free)
             if kill and isinstance(event, ev.TrialStarted) and event.experiment == "all":
                 asyncio.get_running_loop().call_later(1.2, agents.kill, kill)
                 kill = ""
@@ -112,12 +117,42 @@ async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_s
     assert document.run.state == "complete"
 
 
-async def test_an_address_that_only_a_busy_end_knows_is_missed_for_that_reason(own_state: Path, agents: Agents) -> None:
+BARE = (Pair(peer="beta"), Pair(peer="gamma", origin="beta"), Pair(peer="delta"))  # as a mesh has them
+
+
+def alone(number: int) -> Experiment:
+    return Experiment(f"only-{number}", "ping", Protocol.ECHO, count=3, company=Company.ALONE, paths=(number,))
+
+
+async def test_an_end_that_is_busy_all_along_costs_a_bare_mesh_its_own_paths_alone(
+    own_state: Path, agents: Agents
+) -> None:
     agents.refuses.add("delta")
-    document, _ = await measured(own_state, agents, ECHO, pairs=(*PAIRS[:2], Pair("127.0.0.1", "", "delta")))
-    why = document.rungs[0].unavailable
-    assert "delta is out of reach: delta: busy: omega, run 1 is measuring with this appliance" in why
-    assert why.endswith("the link description has no address of delta")
+    document, seen = await measured(own_state, agents, alone(2), alone(0), ECHO, pairs=BARE)
+    (rung,) = document.rungs
+    assert document.run.state == "complete" and not rung.unavailable
+    trials = {e.parameters.id: e.trials for e in rung.experiments}
+    assert [leg.outcome.ok for leg in trials["all"][0].legs] == [True, True, False], trials["all"][0].reason
+    assert trials["only-0"][0].ok and not trials["only-2"][0].ok
+    for lacking in (trials["all"][0].legs[2], trials["only-2"][0].legs[0]):
+        assert lacking.outcome.fault is Fault.PEER
+        assert "delta is out of reach: delta: busy: omega, run 1 is measuring" in lacking.outcome.reason
+    begun = [e.experiment for e in seen if isinstance(e, ev.TrialStarted)]
+    assert begun == ["only-0", "all", "only-2"], "it is tried again when the others are done"
+
+
+async def test_an_end_that_is_free_again_when_the_others_are_done_is_measured_then(
+    own_state: Path, agents: Agents
+) -> None:
+    agents.refuses.add("delta")
+    document, _ = await measured(own_state, agents, alone(2), ECHO, free="delta", pairs=BARE)
+    trials = {e.parameters.id: e.trials for e in document.rungs[0].experiments}
+    (only,) = trials["only-2"]
+    assert only.ok, only.reason
+    first, second = trials["all"]
+    assert [leg.outcome.ok for leg in first.legs] == [True, True, False], "what was measured without it is kept"
+    assert second.ok, second.reason
+    assert "dc-link: what was measured without delta is measured once more with it" in document.run.notes
 
 
 async def test_a_trial_that_is_given_up_is_not_said_to_be_done_again(own_state: Path, agents: Agents) -> None:

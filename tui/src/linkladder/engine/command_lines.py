@@ -51,6 +51,8 @@ def _of_leg(
 ) -> tuple[str, ...]:
     """`before`: the lines of the trial's other legs, as an adapter of several paths is set once."""
     address = {End.NEAR: path.local, End.FAR: path.remote}
+    if not (path.local and path.remote):
+        return (f"{names[End.NEAR]} to {names[End.FAR]}: not measured while an end of it is out of reach",)
     try:
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
     except tools.Unavailable as error:

@@ -49,17 +49,24 @@ def without_one(routes: Iterable[Route]) -> bool:
     return any(isinstance(side.point, Missing) for route in routes for side in route.sides)
 
 
-def way(named: Path, ends: Mapping[str, FarEnd | Missing], near: EndPoint) -> Path:
-    """The path with both addresses; one that only an end out of reach could tell is missed for that reason."""
+def way(named: Path, ends: Mapping[str, EndPoint], near: EndPoint) -> Path:
+    """The path with both addresses; of one that only an end out of reach could tell, what is known by now."""
     here: EndPoint = ends[named.origin] if named.origin else near
     there = ends[named.peer]
-    try:
-        return resolve(named, here.hello, there.hello)
-    except PathUnknown as error:
-        away = next((end for end in (here, there) if isinstance(end, Missing)), None)
-        if away is None:
-            raise
-        raise PathUnknown(f"{away.reason}, and the link description has no address of {away.name}") from error
+    if any(isinstance(end, Missing) for end in (here, there)) and not (named.local and named.remote):
+        return named
+    return resolve(named, here.hello, there.hello)
+
+
+def located(paths: Iterable[Path], ends: Mapping[str, EndPoint]) -> tuple[Path, ...]:
+    """The paths with the addresses that ends tell which were out of reach before; `ends` are by peer, '' being this."""
+    found = []
+    for path in paths:
+        with contextlib.suppress(PathUnknown):  # the leg on it says so
+            if not (path.local and path.remote):
+                path = way(path, ends, ends[""])
+        found.append(path)
+    return tuple(found)
 
 
 class FarEnds:
@@ -87,6 +94,14 @@ class FarEnds:
     def channels(self) -> tuple[str, ...]:
         """Where this end's channels to its peers lead."""
         return tuple(far.address for far in self._here.values())
+
+    @property
+    def present(self) -> frozenset[str]:
+        """The peers that are connected, as far as is known."""
+        return frozenset(self._here)
+
+    def why_away(self, peer: str) -> str:
+        return out_of_reach(peer, self._lost.get(peer, "it was lost"))
 
     def address(self, peer: str) -> str | None:
         """The address that the peer was reached at; None while it is not."""
@@ -162,6 +177,16 @@ class FarEnds:
             await self.reach(wanted[0])
         return {peer: self._here.get(peer) or self._missing(peer) for peer in wanted}
 
+    async def look_again(self, peers: Iterable[str]) -> None:
+        """Look once, now, for those of these that are out of reach."""
+
+        async def look(peer: str) -> None:
+            await self._end_search(peer)
+            if peer not in self._here:
+                await self._try(peer)
+
+        await asyncio.gather(*(look(peer) for peer in peers if peer not in self._here))
+
     async def drop_lost(self, reason: str, again: str) -> None:
         """Drop the connections to ends that were lost, and say so; `again` says what becomes of the trial."""
         for peer in [peer for peer, far in self._here.items() if far.lost]:
@@ -212,8 +237,9 @@ class FarEnds:
         try:
             await self._try_reserve(peer)
         except (PeerLost, Refused, LinkladderError) as error:
-            self._lost[peer] = in_a_line(error)
-            self._emit(ev.PeerLost(peer, self._lost[peer], self._retries[0] if self._retries else 0.0))
+            known, self._lost[peer] = self._lost.get(peer), in_a_line(error)
+            if known != self._lost[peer]:
+                self._emit(ev.PeerLost(peer, self._lost[peer], self._retries[0] if self._retries else 0.0))
 
     async def _seek(self, peer: str) -> None:
         """Look for a lost end in the background until it is back."""
@@ -236,7 +262,7 @@ class FarEnds:
     def _missing(self, peer: str) -> Missing:
         """A stand-in for an end that never answered; plans treat it as having this machine's tools."""
         hello = self._hello.get(peer) or replace(self._near.hello, name=peer, addresses=())
-        return Missing(peer, hello, out_of_reach(peer, self._lost.get(peer, "it was lost")))
+        return Missing(peer, hello, self.why_away(peer))
 
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):

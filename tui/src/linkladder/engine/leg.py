@@ -109,8 +109,14 @@ class RunningLeg:
             raise LegFault(str(error)) from None
 
     async def introduce(self) -> None:
-        """Tell two ends, neither of which is the coordinator, that they may measure with each other."""
+        """Both ends must be there; two of which neither coordinates are told that they may measure with each other."""
         near, far = self.route.near, self.route.far
+        for side in self.route.sides:
+            if side.point.lost:
+                await side.point.ask(wire.Clock())  # the exception says how it was lost
+        for side in self.route.sides:
+            if not side.address:
+                raise LegFault(f"no address of {side.point.name} is known: name one in the link description")
         if near.end and far.end:
             await near.point.ask(wire.Introduce(far.point.name, far.address))
             await far.point.ask(wire.Introduce(near.point.name, near.address))

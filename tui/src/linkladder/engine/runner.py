@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from linkladder import events as ev
 from linkladder import phrases, wire
 from linkladder import plan as plans
+from linkladder.engine.attempt import attempt
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
@@ -19,9 +20,10 @@ from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, way, without_one
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
-from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
+from linkladder.engine.interruptions import TRIES, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
+from linkladder.engine.missed import Missed
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
@@ -69,6 +71,7 @@ class Engine:
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._begun = False  # there is a run to keep things of
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
+        self._watched = self._ends, self.controls
         self._ports = ports()
         self._times = TimesOfDay()
         self._index = self._failed = 0
@@ -243,7 +246,7 @@ class Engine:
                 if surveyed or isinstance(ends[named.peer], Missing):
                     break
                 over = routes([(path, self.near, ends[named.peer])], self.near)
-                seen = await self._attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None))
+                seen = await attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None), *self._watched)
                 if isinstance(seen, TrialResult):
                     known = rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
                     found.append(await asyncio.to_thread(evidence, *known))
@@ -256,12 +259,13 @@ class Engine:
         if wanted(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         vain = await self._left_out(rung, paths)
+        missed = Missed(self._ends, self.near, rung, paths)
         todo = deque(
             (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
         )
         self._index += sum(e.repeats for e in rung.experiments) - len(todo)
         last: tuple[Experiment, int] | None = None
-        while todo or self.controls.again or await self._grow(rung, paths, todo):
+        while todo or self.controls.again or await self._grow(rung, missed, todo):
             await self._pause(rung)
             self.controls.raise_if_asked()  # what was asked while no trial ran that it could have ended
             again = self.controls.again and last is not None
@@ -271,10 +275,14 @@ class Engine:
                     self.run_id, f"{rung.name} {last[0].id}, repeat {last[1] + 1}: done again by the operator"
                 )
             elif todo:
+                await missed.ends()
+                if why := missed.puts_off(*todo[0]):
+                    self._emit(ev.Notice(f"{rung.name} {todo.popleft()[0].id}: {phrases.put_off(why)}"))
+                    continue
                 last = todo.popleft()
             else:
                 return
-            await self._trial(rung, paths, self._timed(rung, last[0]), last[1])
+            await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
             self._index += not again
 
     async def _strengthened(self, rung: Rung) -> Rung:
@@ -282,7 +290,8 @@ class Engine:
         ends = {"": self.near, **await self._ends.at_hand(rung.peers)}
 
         async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
-            return await self._attempt(Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels))
+            one = Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels)
+            return await attempt(one, *self._watched)
 
         known = Generators(self.store.folder)
         if found := await known.strengthened(self.plan, rung, ends, measure, self._emit):
@@ -291,18 +300,23 @@ class Engine:
             self._emit(found)
         return replace(rung, experiments=self._planned(rung.name).experiments)
 
-    async def _grow(self, rung: Rung, paths: Paths, todo: deque[tuple[Experiment, int]]) -> bool:
-        """What the results ask for next, which the plan then has, too; False where nothing is left to do."""
+    async def _grow(self, rung: Rung, missed: Missed, todo: deque[tuple[Experiment, int]]) -> bool:
+        """What was put off, or what the results ask for next, which the plan then has, too; False where nothing is
+        left to do."""
+        todo.extend(await missed.put_off())
         while not todo:
             before = self.plan
-            self.plan, more = grown(before, rung.name, self._document)
+            self.plan, more, back = missed.once_more(before)
+            if not more:
+                self.plan, more = grown(before, rung.name, self._document)
             if not more:
                 return False
-            self.store.replan(self.run_id, self.plan)
+            why = phrases.once_more_with(rung.name, back) if back else ""
+            self.store.replan(self.run_id, self.plan, why)
             trials, seconds = (of(self.plan) - of(before) for of in (plans.trials, plans.seconds))
             self._emit(ev.PlanGrown(rung.name, self.plan, int(trials), seconds))
             new = tuple(dict.fromkeys(e for e, _ in more))
-            vain = await self._left_out(replace(rung, experiments=new), paths)
+            vain = await self._left_out(replace(rung, experiments=new), missed.paths)
             todo.extend((e, repeat) for e, repeat in more if e.id not in vain)
         return True
 
@@ -330,20 +344,22 @@ class Engine:
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
         return next(e for e in self._planned(rung.name).experiments if e.id == exp.id)
 
-    async def _trial(self, rung: Rung, paths: Paths, exp: Experiment, repeat: int) -> None:
+    async def _trial(self, rung: Rung, missed: Missed, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""
         lost: tuple[Interruption, ...] = ()
         attempts: list[Trial] = []
-        mine = exp.paths or tuple(range(len(paths)))
+        mine = exp.paths or tuple(range(len(missed.paths)))
         while len(lost) < TRIES:
-            ends: dict[str, EndPoint] = {"": self.near, **await self._ends.at_hand(rung.peers)}
+            ends = await missed.ends()
+            missed.begins(exp)
+            paths = missed.paths
             over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))
             lent = bundled(exp, paths, ends, self.near)
             trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine, self._ports, lent)
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            came = await self._attempt(trial)
+            came = await attempt(trial, *self._watched)
             if isinstance(came, TrialResult):
                 self._keep(rung, exp, replace(came, interruptions=with_carriers(lost, attempts, trial)))
                 return
@@ -351,27 +367,6 @@ class Engine:
             if without_one(trial.routes):
                 break  # whoever is sought beside the trials is not waited for
         self._keep(rung, exp, given_up(exp, repeat, lost, mine))
-
-    async def _attempt(self, trial: Trial) -> TrialResult | Interruption:
-        """What came of it, or how it was lost with a peer.  The operator may end it."""
-        watch = Watch(any(self._ends.beside(route.path) for route in trial.routes))
-        work = asyncio.create_task(trial.run())
-        self.controls.guard(work.cancel)
-        try:
-            return await work
-        except PeerLost as error:
-            came = watch.broke(error)
-            if not without_one(trial.routes):  # that is known, and the trial is given up
-                await self._ends.drop_lost(str(error), "the trial will be done again")
-            return came
-        except asyncio.CancelledError:
-            self.controls.raise_if_asked()
-            work.cancel()
-            with contextlib.suppress(asyncio.CancelledError, PeerLost):
-                await work
-            raise
-        finally:
-            self.controls.guard(None)
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = thinned(replace(result, id=f"{rung.name}-{result.id}"), exp)

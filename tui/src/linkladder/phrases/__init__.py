@@ -35,7 +35,7 @@ from linkladder.phrases.arms import (
 )
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
-from linkladder.phrases.control_channel import back, one_address, out_of_reach, under_test
+from linkladder.phrases.control_channel import back, once_more_with, one_address, out_of_reach, put_off, under_test
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, rests_on_repeats, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
@@ -71,10 +71,12 @@ __all__ = [
     "looking",
     "not_yet_looked",
     "offloads",
+    "once_more_with",
     "one_address",
     "opening",
     "out_of_reach",
     "outcome",
+    "put_off",
     "reached",
     "rests_on",
     "rests_on_repeats",

@@ -28,6 +28,14 @@ def out_of_reach(peer: str, why: str, retry_in: float | None = None) -> str:
     return f"{peer} is {OUT_OF_REACH}: {why.rstrip('.?')}{again}"  # the reason may be a question, and more words follow
 
 
+def put_off(why: str) -> str:
+    return f"put off to the end of the rung: {why}"
+
+
+def once_more_with(rung: str, back: str) -> str:
+    return f"{rung}: what was measured without {back} is measured once more with it"
+
+
 def never_reached(attempts: int, why: str) -> str:
     return f"the far end was {OUT_OF_REACH} in {units.plural(attempts, 'attempt')}: {why}"
 
