@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 
 import pytest
 
 from linkladder import plan as plans
-from linkladder.judge.bundles import judge_bundles, likely, occupied, odds
+from linkladder.judge.bundles import judge_bundles, likely, member_shares, occupied, odds
 from linkladder.judge.disorder import reordered_or_lost
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.model import (
@@ -69,6 +70,40 @@ def test_the_odds_of_hashing() -> None:
     assert odds(1, 2, 0.7) == 1 and odds(2, 2, 0.7) == pytest.approx(0.5)
     assert occupied(2, 2, 1) == occupied(2, 2, 2) == 0.5 and occupied(16, 3, 3) > 0.99
     assert sum(occupied(8, 5, used) for used in range(1, 6)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("members", [3, 4])
+@pytest.mark.parametrize("share", [0.5, 0.7])
+def test_the_odds_of_three_and_four_members_are_those_of_every_draw(members: int, share: float) -> None:
+    flows = 8
+    draws = list(itertools.product(range(members), repeat=flows))
+    worse = sum(max(map(draw.count, range(members))) >= share * flows for draw in draws)
+    assert odds(flows, members, share) == pytest.approx(worse / len(draws))
+    for used in range(1, members + 1):
+        assert occupied(flows, members, used) == pytest.approx(sum(len(set(d)) == used for d in draws) / len(draws))
+
+
+@pytest.mark.parametrize(("members", "said"), [(3, "3 members are likely"), (4, "4 members are likely")])
+def test_three_and_four_members_in_words(members: int, said: str) -> None:
+    most = 0.95 * members * 941e6
+    rates = {(n, block): (941e6 if n == 1 else most if n > 4 else 2 * 941e6) for n in FLOWS for block in BLOCKS}
+    seen = judged(rates)
+    assert seen.members == members and said in seen.sentences[0] and "95 % of them used" in seen.sentences[0]
+    assert seen.odds == odds(16, members, 0.7) and len(seen.sentences) == 1
+
+
+@pytest.mark.parametrize("names", [("ix0", "ix1", "ix2"), ("ix0", "ix1", "ix2", "ix3")])
+def test_the_shares_of_three_and_four_cards_are_told_at_both_ends(names: tuple[str, ...]) -> None:
+    counted = tuple(NicCounters(name, tx_bytes=1000 * (n + 1), rx_bytes=1000) for n, name in enumerate(names))
+    one = measured(16, 20000, 2e9)
+    (trial,) = one.trials
+    ends = tuple(replace(end, members=counted) for end in trial.ends)
+    rung = RungResult(RungName.DC_LINK, experiments=(replace(one, trials=(replace(trial, ends=ends),)),))
+    sent, came = member_shares(rung)
+    total = sum(range(1, len(names) + 1))
+    for n, name in enumerate(names):
+        assert f"{100 * (n + 1) / total:.0f} % by {name}" in sent, sent
+        assert f"{100 / len(names):.0f} % by {name}" in came, came
 
 
 @pytest.mark.parametrize("members", [1, 2, 3, 4])
