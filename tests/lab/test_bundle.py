@@ -79,6 +79,20 @@ def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
         assert seen.members == 2 and seen.chance > 0.5 and "2 members are likely" in seen.sentences[0], seen
 
 
+def test_three_members_are_told_from_sixteen_flows_that_use_all_of_them() -> None:
+    with Bundle("lb3", Link(rate=1e9), members=(0.6e8,) * 3).paired() as lab:
+        before = lab.sent()
+        document = measured(lab, [1, 16], [20000, 30001])
+        moved = [after - first for after, first in zip(lab.sent(), before, strict=True)]
+    assert min(moved) > 0.1 * sum(moved), "all three are used"
+    (seen,) = judge_bundles(document.rungs[0], document.run.plan.contract)
+    assert seen.one_bps < 1.05 * 0.6 * CARRIES and seen.most_bps < 1.05 * 3 * 0.6 * CARRIES, "no more than its members"
+    if busy(document) or starved(document):
+        assert seen.members == 3 or (seen.members == 0 and seen.held), seen
+    else:
+        assert seen.members == 3 and "3 members are likely" in seen.sentences[0], seen
+
+
 def test_a_single_link_whose_one_flow_its_own_window_holds_is_no_bundle() -> None:
     """Eight windows get eight times as much over one link as over eight members."""
     with Lab("lxw", Link(rate=1e9, delay_ms=10)).paired() as lab:

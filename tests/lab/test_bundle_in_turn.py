@@ -44,6 +44,17 @@ def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_f
         assert LimiterKind.REORDERING in limits and LimiterKind.POLICER not in limits
 
 
+def test_packets_that_take_turns_on_three_members_are_reordered() -> None:
+    with Bundle("lt3", Link(rate=1e9), members=(1e8, 0.8e8, 0.6e8), in_turn=True).paired() as lab:
+        before, full = lab.sent(), lab.dropped()
+        seen, limits = of_one_flow(lab)
+        moved = [after - first for after, first in zip(lab.sent(), before, strict=True)]
+        full = lab.dropped() - full
+    assert min(moved) > 0.25 * sum(moved), "all three carried it"
+    assert seen.kind in (("reordering", "both") if full else ("reordering",)), (seen, full)
+    assert LimiterKind.REORDERING in limits and LimiterKind.POLICER not in limits
+
+
 def test_packets_that_are_lost_are_not_called_reordered() -> None:
     with Bundle("lbl", Link(rate=1e9)).paired() as lab:
         lab.lose(0.01)

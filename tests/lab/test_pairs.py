@@ -170,3 +170,31 @@ def end_control(lab: ManyEnds, site: str) -> None:
             with contextlib.suppress(ProcessLookupError):  # a tool may have ended by itself
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
+
+
+EIGHT = """
+[[experiment]]
+rungs = "dc-link"
+company = "rounds"
+duration = 1
+warmup = 0
+"""
+
+
+def test_a_mesh_of_eight_is_measured_to_its_end_but_for_the_one_that_was_killed() -> None:
+    with ManyEnds("lle", Link(rate=5e7), ends=8).paired() as lab:
+        process = run(lab, MESH, EIGHT)
+        mischief.until(lambda: True if finished(lab) >= 3 else None, 120, "no three rounds came to an end")
+        end_control(lab, "epsilon")
+        document, rung, seen = ended(process)
+    assert document.run.state == "complete"
+    assert len(rung.paths) == 28 and len(rung.experiments) == 7 and len(seen.cells) == 28
+    trials = [t for e in rung.experiments for t in e.trials]
+    assert [len(t.legs) for t in trials] == [4] * 7, "each end is in one pair of every round"
+    legs = [leg for t in trials for leg in t.legs]
+    assert sorted(leg.path for leg in legs) == list(range(28)), "no pair is missing"
+    with_it = {n for n, path in enumerate(rung.paths) if "epsilon" in path.peers}
+    lost = [leg for leg in legs if not leg.outcome.ok]
+    assert {leg.path for leg in lost} <= with_it, [leg.outcome.reason for leg in lost]
+    assert 3 <= len(lost) <= 4, "of seven rounds three were over"
+    assert all(leg.outcome.fault is Fault.PEER and "epsilon" in leg.outcome.reason for leg in lost)

@@ -36,8 +36,11 @@ class Agents:
         self.folder, self.more = folder, ["--introduced"] if introduced else []
         self.open: dict[str, FarEnd] = {}
         self.refuses: set[str] = set()
+        self.waits: dict[str, set[str]] = {}  # for whom an end waits before it answers
 
     async def connect(self, name: str, near: wire.HelloReply) -> FarEnd:
+        while not self.waits.get(name, set()) <= set(self.open):
+            await asyncio.sleep(0.05)
         if name in self.refuses:
             raise wire.Refused(f"{name}: busy: omega, run 1 is measuring with this appliance")
         state = ["env", f"LINKLADDER_STATE={self.folder / name}", f"PYTHONPATH={os.pathsep.join(sys.path)}"]
@@ -181,3 +184,9 @@ async def test_a_busy_end_delays_none_but_its_own(own_state: Path, agents: Agent
     assert [leg.outcome.ok for leg in trial.legs] == [True, True, False]
     assert "omega, run 1 is measuring" in trial.legs[2].outcome.reason
     assert [e.peer for e in seen if isinstance(e, ev.PeerLost)] == ["delta"]
+
+
+async def test_an_end_that_takes_long_to_answer_delays_no_other_at_the_start(own_state: Path, agents: Agents) -> None:
+    agents.waits["beta"] = {"gamma", "delta"}  # it answers when these are there
+    document, _ = await measured(own_state, agents, ECHO)
+    assert document.rungs[0].experiments[0].trials[0].ok

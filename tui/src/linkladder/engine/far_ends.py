@@ -117,30 +117,40 @@ class FarEnds:
         return next(shared, "")
 
     async def reserve(self, peers: Iterable[str]) -> None:
-        """Reserve the peers before a run is stored. If the only one is busy, or all of several are, there is no run.
+        """Reserve the peers before a run is stored, all at once, so that one which takes long delays no other. If the
+        only one is busy, or all of several are, there is no run.
         One that does not answer may have to be moved first; rungs without it are measured."""
-        busy: list[str] = []
         wanted = tuple(peers)
-        for peer in wanted:
-            words = f"Waiting for {peer} to say whether it is free ..."
-            notice = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
-            try:
-                for pause in (*self._retries, 0.0):
-                    if await self._try_reserve(peer, last=pause == 0.0):
-                        if notice.when() <= asyncio.get_running_loop().time():
-                            self._emit(ev.Notice(f"{peer} is free."))  # or the wait is the last word
-                        break
-                    await self._nap(pause)
-            except Refused as error:
-                busy.append(str(error))
-                if len(busy) == len(wanted):
-                    await self.close()
-                    fault = f"{peer} is busy" if len(busy) == 1 else "every peer is busy"
-                    raise EnvironmentFault(fault, "; ".join(busy), "wait for that run to end, or end it") from None
-            except (PeerLost, LinkladderError):
-                continue
-            finally:
-                notice.cancel()
+        work = [asyncio.create_task(self._reserved(peer)) for peer in wanted]
+        try:
+            busy = [why for why in await asyncio.gather(*work) if why]
+        finally:
+            for one in work:
+                one.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+        if busy and len(busy) == len(work):
+            await self.close()
+            fault = f"{wanted[0]} is busy" if len(busy) == 1 else "every peer is busy"
+            raise EnvironmentFault(fault, "; ".join(busy), "wait for that run to end, or end it")
+
+    async def _reserved(self, peer: str) -> str:
+        """Why the peer is busy; '' where it is reserved now, or does not answer."""
+        words = f"Waiting for {peer} to say whether it is free ..."
+        notice = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
+        try:
+            for pause in (*self._retries, 0.0):
+                if await self._try_reserve(peer, last=pause == 0.0):
+                    if notice.when() <= asyncio.get_running_loop().time():
+                        self._emit(ev.Notice(f"{peer} is free."))  # or the wait is the last word
+                    break
+                await self._nap(pause)
+        except Refused as error:
+            return str(error)
+        except (PeerLost, LinkladderError):
+            pass
+        finally:
+            notice.cancel()
+        return ""
 
     async def reach(self, peer: str) -> FarEnd:
         """The connected far end, waited for with growing pauses when it is lost."""
