@@ -96,6 +96,32 @@ async def test_a_run_over_several_paths_leads_to_it() -> None:
         await until(pilot, "from / to")
 
 
+async def test_every_pair_has_its_place_before_anything_is_measured_and_what_runs_is_named() -> None:
+    whole = document(4)
+    (rung,) = whole.rungs
+    bare = replace(rung, experiments=tuple(replace(e, trials=()) for e in rung.experiments))
+    made = synth.settled()
+    made.stored = {synth.RUN: (replace(synth.summary(), plan="mesh"), replace(whole, rungs=(bare,)))}
+    plan, number = whole.run.plan, next(n for n, path in enumerate(rung.paths) if path.origin)
+    alone = next(e for r in plan.rungs for e in r.experiments if e.paths == (number,))
+    made.entries = [
+        (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
+        (0.0, events.RungStarted(rung.name, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(rung.name, alone.id, 0, 0, 20.0)),
+    ]
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(plan)
+        await until(pilot, f"{rung.paths[number].origin} to {rung.paths[number].peer}: TCP")
+        await pilot.press("m")
+        text = await until(pilot, "Nothing is measured yet.")
+        rows = [line for line in text.splitlines() if line.strip(" >").startswith(NAMES[:4]) and "·" in line]
+        assert len(rows) == 4 and sum(row.count("*") for row in rows) == 1, text
+        assert "Of near nothing was measured yet." in text
+        await pilot.press("right", "right")
+        await until(pilot, "near to beta was not measured yet.")
+
+
 async def test_of_several_other_ends_the_busiest_is_shown_while_they_are_loaded() -> None:
     made = backend(4)
     plan = document(4).run.plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linkladder import units
 from linkladder.model import Direction, Experiment, Path
@@ -21,17 +21,24 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: dict[tuple[str, str], Cell]
+    asked: dict[tuple[str, str], int] = field(default_factory=dict)  # the path that is to be measured there
 
 
-def grid(cells: Sequence[Cell]) -> Grid:
-    """A grid of ends by ends; if two ends have several paths between them, of paths by directions."""
-    paths = {cell.path for cell in cells}
-    if len({frozenset((cell.sender, cell.receiver)) for cell in cells}) < len(paths):
+def grid(cells: Sequence[Cell], paths: Sequence[Path] = ()) -> Grid:
+    """A grid of ends by ends; if two ends have several paths between them, of paths by directions.
+
+    `paths`: all that are to be measured, so that the grid of a run that goes on is whole from its beginning.
+    """
+    asked = {n: path.ends(Direction.FORWARD) for n, path in enumerate(paths)}
+    pairs = asked | {c.path: (c.sender, c.receiver) for c in cells}
+    if len({frozenset(pair) for pair in pairs.values()}) < len(pairs):
         placed = {(f"path {c.path + 1}", f"{c.sender}>{c.receiver}"): c for c in cells}
-        rows, columns = (tuple(dict.fromkeys(key[n] for key in placed)) for n in range(2))
-        return Grid(rows, columns, placed)
-    ends = tuple(sorted(dict.fromkeys(end for c in cells for end in (c.sender, c.receiver)), key=lambda e: e != "near"))
-    return Grid(ends, ends, {(c.sender, c.receiver): c for c in cells})
+        wanted = {(f"path {n + 1}", f"{here}>{there}"): n for n, (here, there) in asked.items()}
+        rows, columns = (tuple(dict.fromkeys(key[n] for key in (*wanted, *placed))) for n in range(2))
+        return Grid(rows, columns, placed, wanted)
+    every = (end for pair in (*asked.values(), *((c.sender, c.receiver) for c in cells)) for end in pair)
+    ends = tuple(sorted(dict.fromkeys(every), key=lambda e: e != "near"))
+    return Grid(ends, ends, {(c.sender, c.receiver): c for c in cells}, {pair: n for n, pair in asked.items()})
 
 
 MARKS = {
@@ -86,6 +93,11 @@ def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
     sender, receiver = paths[number].ends(way)
     alike = [p for p in paths if (p.origin, p.peer) == (paths[number].origin, paths[number].peer)]
     return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
+
+
+def pairs(paths: Sequence[Path], numbers: Sequence[int]) -> str:
+    """As 'beta to gamma and delta to near'."""
+    return listed([path_name(paths, number, Direction.FORWARD) for number in numbers])
 
 
 def listed(names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from linkladder.app.page import Page
 from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, End, Protocol, RungName, RunInfo
-from linkladder.phrases import checked
+from linkladder.phrases import checked, company
 from linkladder.run import arms_so_far
 from linkladder.run.progress import Progress, TrialView, named
 from linkladder.verdicts import RungJudgement
@@ -39,6 +39,15 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     over = tuple(view.result for view in progress.rungs if view.result and not view.judgement)
     document = Document(RunInfo(progress.run_id, "", progress.plan), over)
     return known | {one.rung: one for one in judge.judge_document(document).rungs if over}
+
+
+def _pairs(progress: Progress, trial: TrialView) -> str:
+    """Which pairs of ends are loaded, where a rung has several and the trial some of them: 'gamma to delta: '."""
+    rungs = progress.plan.rungs if progress.plan else ()
+    paths = next((rung.paths for rung in rungs if rung.name == trial.rung), ())
+    if not trial.experiment.paths or not any(path.origin for path in paths):
+        return ""
+    return f"{company.pairs(paths, trial.experiment.paths)}: "
 
 
 def _several_paths(progress: Progress) -> bool:
@@ -203,7 +212,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
-        self._put("trial", Text(f"{trial.rung}: {named(experiment)}{repeat}"))
+        self._put("trial", Text(f"{trial.rung}: {_pairs(progress, trial)}{named(experiment)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
             chart.show(

@@ -111,18 +111,22 @@ judge, - incomplete, * measured now.
         said, shown, explained_in = (self.query_one(name, Static) for name in ("#said", "#shown", "#words"))
         board = self.query_one(MeshGrid)
         seen = self.judged.company if self.judged else None
-        if seen is None or not seen.cells:
-            waits = "Nothing is measured yet." if self.rung else NOTHING
-            said.update(waits if self._looked else "reading ...")
+        if self.rung is None:
+            said.update(NOTHING if self._looked else "reading ...")
             return
-        assert self.judged and self.rung
-        grid = words.grid(seen.cells)
+        grid = words.grid(seen.cells if seen else (), self.rung.paths)
         board.fit(len(grid.rows), len(grid.columns))
-        said.update(Text.assemble(verdict(str(seen.whole.verdict), seen.whole.provisional), ": ", seen.whole.text))
+        now = self._now(self.rung)
+        whole = seen.whole if seen and seen.cells else None
+        said.update(
+            Text.assemble("So far: " if now else "", verdict(str(whole.verdict), whole.provisional), ": ", whole.text)
+            if whole
+            else "Nothing is measured yet."
+        )
         view = words.VIEWS[self.view]
-        board.update(grid_text(grid, view, board.cursor, self._now(self.rung), self.size.width - 2))
+        board.update(grid_text(grid, view, board.cursor, now, self.size.width - 2))
         shown.update(Text(f"{view}   {words.LEGEND}", "dim", no_wrap=True, overflow="ellipsis"))
-        explained_in.update("\n".join([*explained(seen, grid, board.cursor), *seen.lacking]))
+        explained_in.update("\n".join([*explained(seen, grid, board.cursor), *(seen.lacking if seen else ())]))
 
     def _now(self, rung: RungResult) -> frozenset[int]:
         """The numbers of the paths that are being measured now."""

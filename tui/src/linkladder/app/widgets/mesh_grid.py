@@ -29,7 +29,8 @@ def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: fro
         for c, column in enumerate(grid.columns):
             cell = grid.cells.get((row, column))
             figure = words.figure(cell, view)
-            mark = RUNNING if cell and cell.path in running else words.MARKS[cell.judgement.verdict] if cell else ""
+            path = cell.path if cell else grid.asked.get((row, column))
+            mark = RUNNING if path in running else words.MARKS[cell.judgement.verdict] if cell else ""
             text = f"{figure}{mark}" or "·"
             here = cursor == (r, c)
             style = STYLES.get(str(cell.judgement.verdict), "") if cell else "dim"
@@ -37,19 +38,25 @@ def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: fro
     return out
 
 
-def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int]) -> list[str]:
+def explained(seen: CompanyJudgement | None, grid: words.Grid, cursor: tuple[int, int]) -> list[str]:
     """Sentences on the cell at the cursor, or on everything that the row's end sends."""
     r, c = cursor
     row = grid.rows[r]
     if c >= 0:
         column = grid.columns[c]
         cell = grid.cells.get((row, column))
-        if cell is None:
+        if cell is None and (row, column) in grid.asked:
+            return [f"{row} to {column} was not measured yet."]
+        if cell is None or seen is None:
             return [f"{row} to {column}: no path between them was asked for." if row != column else f"{row} itself."]
         lines = [words.cell_line(f"{cell.sender} to {cell.receiver}", cell), cell.judgement.sentence]
         lines += [one.sentence for one in seen.sharing if cell.path in one.paths and one.direction == cell.direction]
         return lines
     mine = [cell for (name, _), cell in grid.cells.items() if name == row]
+    if not mine or seen is None:
+        return [
+            f"Of {row} nothing was measured yet." if row in (name for name, _ in grid.asked) else words.row(row, mine)
+        ]
     ways = {(cell.path, cell.direction) for cell in mine}
     shared = [one for one in seen.sharing if ways & {(path, one.direction) for path in one.paths}]
     own = [one.sentence for one in seen.own_limits if one.end == row]
