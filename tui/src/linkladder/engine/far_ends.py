@@ -10,11 +10,13 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
-from linkladder.engine.interruptions import shares_a_card
+from linkladder.engine.controls import Controls
+from linkladder.engine.interruptions import Watch, shares_a_card
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.route import Route
+from linkladder.engine.trial import Trial
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
-from linkladder.model import HostFacts, Path
+from linkladder.model import HostFacts, Interruption, Path, TrialResult
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 from linkladder.phrases import out_of_reach
 
@@ -278,3 +280,25 @@ class FarEnds:
         for _ in range(max(1, int(seconds * 10))):
             self._stop()
             await asyncio.sleep(0.1)
+
+
+async def attempt(trial: Trial, ends: FarEnds, controls: Controls) -> TrialResult | Interruption:
+    """What came of a trial, or how it was lost with a peer. The operator may end it."""
+    watch = Watch(any(ends.beside(route.path) for route in trial.routes))
+    work = asyncio.create_task(trial.run())
+    controls.guard(work.cancel)
+    try:
+        return await work
+    except PeerLost as error:
+        came = watch.broke(error)
+        if not without_one(trial.routes):  # that is known, and the trial is given up
+            await ends.drop_lost(str(error), "the trial will be done again")
+        return came
+    except asyncio.CancelledError:
+        controls.raise_if_asked()
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError, PeerLost):
+            await work
+        raise
+    finally:
+        controls.guard(None)

@@ -1,13 +1,18 @@
-"""Lets a plan grow by what its results call for: another repeat of unsettled settings, or a staircase's next step."""
+"""Lets a plan grow by what its results call for: another repeat of unsettled settings, or a staircase's next step.
+
+Trials that an end out of reach prevents are put off, and those that it was missing from are repeated once it is back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linkladder import judge
 from linkladder import plan as plans
-from linkladder.model import Document, Experiment, Plan, RungName, RungResult, Stair
+from linkladder.engine.far_ends import FarEnds, located
+from linkladder.model import Document, Experiment, Path, Plan, Rung, RungName, RungResult, Stair
+from linkladder.peer import EndPoint
 
 More = tuple[tuple[Experiment, int], ...]  # trials that were added to the plan
 
@@ -50,3 +55,76 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
     after = replace(rung, experiments=(*rung.experiments, *arms), stairs=tuple(stairs))
     rungs = tuple(after if r.name is name else r for r in plan.rungs)
     return replace(plan, rungs=rungs), tuple(plans.order(replace(rung, experiments=tuple(arms))))
+
+
+class Missed:
+    """What a rung of several peers lacks so far, as some of them were busy or lost when a trial began."""
+
+    def __init__(self, far: FarEnds, near: EndPoint, rung: Rung, paths: Sequence[Path]) -> None:
+        self._far, self._near, self._name, self._peers = far, near, rung.name, rung.peers
+        self.paths = tuple(paths)
+        self._compared = {name for e in rung.experiments if e.baseline for name in (e.id, e.baseline)}
+        self._later: list[tuple[Experiment, int]] = []
+        self._known: set[tuple[str, int]] = set()  # put off once already
+        self._partly: dict[str, set[str]] = {}  # experiment -> the peers that its trials did without
+        self._repeated: set[str] = set()  # experiments that got one more repeat for that
+        self._looked = False
+
+    async def ends(self) -> dict[str, EndPoint]:
+        """Each end as it is now; addresses that only an end which is back could tell are known from then on."""
+        ends: dict[str, EndPoint] = {"": self._near, **await self._far.at_hand(self._peers)}
+        self.paths = located(self.paths, ends)
+        return ends
+
+    def puts_off(self, exp: Experiment, repeat: int) -> str:
+        """Why the trial waits for the others of its rung: each of its paths lacks an end. It waits once; else ''."""
+        away = self._away(exp)
+        if (exp.id, repeat) in self._known or exp.id in self._compared or not away or self._without(exp, away):
+            return ""
+        self._known.add((exp.id, repeat))
+        self._later.append((exp, repeat))
+        return "; ".join(self._far.why_away(peer) for peer in sorted(away))
+
+    def begins(self, exp: Experiment) -> None:
+        """Note which ends the trial that begins now does without."""
+        away = self._away(exp)
+        if away and exp.id not in self._compared | self._repeated and self._without(exp, away):
+            self._partly.setdefault(exp.id, set()).update(away)
+
+    async def put_off(self) -> More:
+        """The trials that were put off, for each of which its ends are looked for once more."""
+        found, self._later = tuple(self._later), []
+        if found or (self._partly and not self._looked):
+            self._looked = True
+            await self._far.look_again(self._peers)
+        return found
+
+    def once_more(self, plan: Plan) -> tuple[Plan, More, str]:
+        """The plan with one more repeat of what was measured without ends that are back, those, and who is back."""
+        there = self._far.present
+        back = {name: self._partly.pop(name) & there for name, peers in (*self._partly.items(),) if peers & there}
+        self._repeated |= set(back)
+        more: More = ()
+        rungs = []
+        for rung in plan.rungs:
+            mine = {e.id for e in rung.experiments if e.id in back} if rung.name is self._name else set()
+            more += tuple((e, e.repeats) for e in rung.experiments if e.id in mine)
+            rungs.append(
+                replace(rung, experiments=tuple(_repeated(e) if e.id in mine else e for e in rung.experiments))
+            )
+        who = sorted({peer for peers in back.values() for peer in peers})
+        return replace(plan, rungs=tuple(rungs)), more, " and ".join(who)
+
+    def _away(self, exp: Experiment) -> set[str]:
+        if len(self._peers) < 2:
+            return set()
+        mine = [self.paths[n] for n in exp.paths or range(len(self.paths))]
+        return {name for path in mine for name in path.peers if name not in self._far.present}
+
+    def _without(self, exp: Experiment, away: set[str]) -> bool:
+        """Whether some of its paths can be measured without these ends."""
+        return any(not away & set(self.paths[n].peers) for n in exp.paths or range(len(self.paths)))
+
+
+def _repeated(e: Experiment) -> Experiment:
+    return replace(e, repeats=e.repeats + 1, at_most=max(e.at_most, e.repeats + 1) if e.at_most else 0)

@@ -12,18 +12,16 @@ from datetime import UTC, datetime
 from linkladder import events as ev
 from linkladder import phrases, wire
 from linkladder import plan as plans
-from linkladder.engine.attempt import attempt
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, way, without_one
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, attempt, way, without_one
 from linkladder.engine.generators import Generators, wanted
-from linkladder.engine.growth import grown
+from linkladder.engine.growth import Missed, grown
 from linkladder.engine.interruptions import TRIES, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
-from linkladder.engine.missed import Missed
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
