@@ -52,9 +52,24 @@ OF_ADAPTERS = [k for k in SettingKind if not Setting(k, "").of_machine and not S
 @pytest.mark.parametrize("kind", OF_ADAPTERS)
 def test_each_of_an_adapter_s_says_where_it_is_and_what_is_there(kind: SettingKind) -> None:
     numbers = {SettingKind.MTU: ("9000", "1500"), SettingKind.MODERATION: ("50", "3")}
+    numbers |= {SettingKind.QUEUES: ("2", "4"), SettingKind.RING: ("256", "512"), SettingKind.QUEUE_CORE: ("1", "0")}
     wanted, there = numbers.get(kind, ("on", "off"))
     setting = Setting(kind, wanted)
     where = (str(kind), "ix0") if kind in numbers else ("flag", f"ix0:{kind}")
     assert on_adapter(setting, "ix0") == Change(*where, setting.value)
-    assert setting.on(Nic("ix0", mtu=1500, rx_usecs=3, offloads={kind: False})) == there
+    assert (
+        setting.on(
+            Nic(
+                "ix0",
+                mtu=1500,
+                rx_usecs=3,
+                rx_queues=4,
+                tx_queues=4,
+                ring="512",
+                queue_core="0",
+                offloads={kind: False},
+            )
+        )
+        == there
+    )
     assert setting.on(Nic("ix0", mtu=1500)) == ("1500" if setting.mtu else None)

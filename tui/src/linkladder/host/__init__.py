@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl
-from linkladder.host.cores import confined, own_cores, pinned
+from linkladder.host.cores import confined, on_cores, own_cores, pinned, place
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
@@ -38,8 +38,10 @@ __all__ = [
     "listening",
     "memory",
     "nic_counters",
+    "on_cores",
     "own_cores",
     "pinned",
+    "place",
     "route",
     "route_interface",
     "same_subnet",
@@ -154,6 +156,7 @@ def setting(kind: str, target: str) -> str | None:
     """A setting's present value; None if there is none.
 
     Kind and target: 'mtu' of vmx0; 'moderation' of ixl0 (microseconds);
+    on Linux 'queues' and 'ring' of eth0 ('4', or '4/2' for receiving and sending) and its 'queue-core' ('2' or 'any');
     'flag' of vmx0:tso (on or off); 'sysctl' of a name; 'kenv' of a loader's variable;
     'module' of a congestion control or TCP stack (on if the kernel has it, off if it could be loaded);
     'member' of vmx2 (up or down, whatever its link is); 'lagg' of vmx1,vmx2 (the protocol if exactly these form a

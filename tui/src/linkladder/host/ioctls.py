@@ -13,6 +13,7 @@ SIOCGIFHWADDR = 0x8927
 SIOCETHTOOL = 0x8946
 IFF_UP, IFF_LOOPBACK, IFF_RUNNING = 0x1, 0x8, 0x40
 GSET, GDRVINFO, GCOALESCE, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0xE, 0x1B, 0x1D, 0x25, 0x37, 0x3C
+GRINGPARAM = 0x10
 STATS_SET, FEATURES_SET = 1, 4
 GFEATURES = 0x3A
 FLAG_LRO = 1 << 15
@@ -104,6 +105,11 @@ class Interfaces:
             return None, None
         rx, tx, _, both = struct.unpack_from("4I", reply, 20)
         return rx + both or None, tx + both or None
+
+    def rings(self, name: str) -> tuple[int | None, int | None]:
+        """How many descriptors the rings for receiving and for sending have."""
+        reply = self._ask(name, struct.pack("I32x", GRINGPARAM))
+        return (None, None) if not reply else (*struct.unpack_from("I8xI", reply, 20),)
 
     def flag(self, name: str, flag: str) -> bool | None:
         """Whether an offload is on."""

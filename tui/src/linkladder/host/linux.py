@@ -11,10 +11,10 @@ from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
 from linkladder.host.linux_carrier import carriers_lost
-from linkladder.host.linux_queues import queue_cores
+from linkladder.host.linux_queues import queue_cores, served_by
 from linkladder.host.programs import document, output, read
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
-from linkladder.model.settings import LINUX, kernel_names
+from linkladder.model.settings import LINUX, both_ways, kernel_names
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
@@ -32,6 +32,7 @@ SYSCTLS = (
 )
 CPUS = "/sys/devices/system/cpu"
 CEILING_PROBE = 1 << 30
+OF_QUEUES = ("queues", "ring", "queue-core")
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -156,6 +157,8 @@ class Linux:
             if kind == "moderation":
                 usecs = interfaces.rx_usecs(name)
                 return None if usecs is None else str(usecs)
+            if kind in OF_QUEUES:
+                return _of_queues(interfaces, kind, name) or None
             state = interfaces.flag(name, flag) if flag in FLAGS else None
             return None if state is None else ("on" if state else "off")
 
@@ -169,6 +172,12 @@ class Linux:
         with Interfaces() as interfaces:
             plain = [_nic(interfaces, name, owned.get(name, ())) for name in self.nic_counters(False)]
         return tuple(replace(nic, bundle=bond(nic.name) or spread.get(nic.name)) for nic in plain)
+
+
+def _of_queues(interfaces: Interfaces, kind: str, name: str) -> str:
+    if kind == "queue-core":
+        return served_by(name)
+    return both_ways(*(interfaces.queues(name) if kind == "queues" else interfaces.rings(name)))
 
 
 def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
@@ -190,6 +199,8 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         rx_usecs=interfaces.rx_usecs(name),
         rx_queues=rx,
         tx_queues=tx,
+        ring=both_ways(*interfaces.rings(name)),
+        queue_core=served_by(name),
         queue_cores=ours(queue_cores(name)),
         loopback=bool(flags & IFF_LOOPBACK),
         carrier=bool(flags & IFF_RUNNING) if flags & IFF_UP else None,

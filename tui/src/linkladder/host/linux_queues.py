@@ -17,6 +17,16 @@ def queue_cores(name: str) -> tuple[int, ...]:
     return _all(steered) or _all(linux_text.cores_of_list(_read(file)) for file in _affinities(name))
 
 
+def served_by(name: str) -> str:
+    """The one core to which all receive queues' packets are steered; 'any' if none is, '' for anything else."""
+    masks = [_read(file) for file in sorted((NET / name / "queues").glob("rx-*/rps_cpus"))]
+    cores = {linux_text.cores_of_mask(mask) for mask in masks}
+    if len(cores) != 1:
+        return ""
+    one = cores.pop()
+    return "any" if not one else str(one[0]) if len(one) == 1 else ""
+
+
 def _affinities(name: str) -> Iterable[Path]:
     """The affinity files of the card's interrupts; those of a paravirtual card belong to the bus device above it."""
     card = NET / name / "device"

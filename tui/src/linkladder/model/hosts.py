@@ -63,6 +63,8 @@ class Nic:
     rx_usecs: int | None = None  # that it waits after a packet before it interrupts; None: not told, or by itself
     rx_queues: int | None = None
     tx_queues: int | None = None
+    ring: str = ""  # descriptors of each queue, '512', or '256/512' for receiving and sending; '' where nobody tells
+    queue_core: str = ""  # to which its packets are steered, or 'any'; '' where it cannot be chosen
     queue_cores: tuple[int, ...] = ()  # of ours those that serve its receive queues; none where nobody tells
     loopback: bool = False
     half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it

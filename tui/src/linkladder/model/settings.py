@@ -20,6 +20,8 @@ FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
 MOST_MEMBERS = 8  # of one that somebody else has made
 LONGEST_TRIAL = 7 * 86400
 LONGEST_MODERATION = 1000  # microseconds that a card may wait after a packet
+MOST_QUEUES, MOST_CORES = 64, 1024
+SMALLEST_RING, LARGEST_RING = 64, 8192  # descriptors
 
 
 class SettingKind(StrEnum):
@@ -33,6 +35,9 @@ class SettingKind(StrEnum):
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
     MODERATION = "moderation"  # of a card's interrupts: how many microseconds it waits after a packet has come
+    QUEUES = "queues"  # of a card, for receiving and as many for sending
+    RING = "ring"  # descriptors that each of its queues has
+    QUEUE_CORE = "queue-core"  # to which the packets of all its receive queues are steered
     LAGG = "lagg"  # of the adapters of all paths of the rung together
     MEMBER = "member"  # one card of a bundle, down for a part of the trial
     CONGESTION = "congestion"  # this and what follows is the whole machine's, for new TCP connections
@@ -145,13 +150,46 @@ def moderation(interface: str) -> tuple[str, OfDriver] | None:
     return (f"dev.{driver}.{unit}.", MODERATION[driver]) if unit and driver in MODERATION else None
 
 
+def tunables_of_queues(kind: SettingKind, interface: str, value: str) -> dict[str, str]:
+    """FreeBSD's loader variables that make a card's queues so, where iflib attaches it; the rings' are vmx's alone."""
+    driver = interface.rstrip("0123456789")
+    unit = interface.removeprefix(driver)
+    prefix = f"dev.{driver}.{unit}.iflib."
+    if not unit or (kind is SettingKind.RING and driver != "vmx"):
+        return {}
+    return {prefix + name: form.format(value) for name, form in TUNABLES[kind].items()}
+
+
+TUNABLES = {  # below dev.DRIVER.UNIT.iflib; a ring's first number is of completions, which vmx counts itself
+    SettingKind.QUEUES: {"override_nrxqs": "{}", "override_ntxqs": "{}"},
+    SettingKind.RING: {"override_nrxds": "0,{}", "override_ntxds": "0,{}"},
+    SettingKind.QUEUE_CORE: {"core_offset": "{}"},
+}
 RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
+
+
+LACKED = {  # by adapters that have no such thing
+    SettingKind.MODERATION: "fixed moderation of its interrupts",
+    SettingKind.QUEUES: "number of queues that could be set",
+    SettingKind.RING: "size of its rings that could be set",
+    SettingKind.QUEUE_CORE: "core of its queues that could be set",
+}
+
+
+def both_ways(receiving: int | None, sending: int | None) -> str:
+    """Of queues or rings: '4', or '4/2' where the ways differ; '' where the card does not tell."""
+    if not receiving or not sending:
+        return ""
+    return str(receiving) if receiving == sending else f"{receiving}/{sending}"
 
 
 RANGES = {  # of an adapter's settings that are numbers; the others are switches
     SettingKind.MTU: (SMALLEST_MTU, LARGEST_MTU),
     SettingKind.MODERATION: (0, LONGEST_MODERATION),
+    SettingKind.QUEUES: (1, MOST_QUEUES),
+    SettingKind.RING: (SMALLEST_RING, LARGEST_RING),
+    SettingKind.QUEUE_CORE: (0, MOST_CORES - 1),
 }
 
 
@@ -218,8 +256,8 @@ class Setting:
     @property
     def lacked(self) -> str:
         """What a machine has not that cannot have it: 'tso', 'congestion bbr'."""
-        if self.kind is SettingKind.MODERATION:
-            return "fixed moderation of its interrupts"
+        if self.kind in LACKED:
+            return LACKED[self.kind]
         of_kernel = KERNEL.get(self.kind)
         return f"{self.kind} {self.value}" if of_kernel and of_kernel.names else str(self.kind)
 
@@ -251,6 +289,10 @@ class Setting:
             return str(nic.mtu)
         if self.kind is SettingKind.MODERATION:
             return None if nic.rx_usecs is None else str(nic.rx_usecs)
+        if self.kind is SettingKind.QUEUES:
+            return (nic.queue_core and both_ways(nic.rx_queues, nic.tx_queues)) or None  # or what serves them were lost
+        if self.kind in (SettingKind.RING, SettingKind.QUEUE_CORE):
+            return (nic.ring if self.kind is SettingKind.RING else nic.queue_core) or None
         switch = nic.offloads.get(self.kind)
         return None if switch is None else "on" if switch else "off"
 

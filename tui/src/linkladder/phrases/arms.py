@@ -9,6 +9,11 @@ from linkladder import units
 from linkladder.model import KERNEL, Affinity, Direction, Experiment, Protocol, Setting, SettingKind
 from linkladder.phrases.ways import way
 
+OF_QUEUES = {
+    SettingKind.QUEUES: "{} queue",
+    SettingKind.RING: "rings of {} descriptor",
+    SettingKind.QUEUE_CORE: "queues from core {}",
+}
 ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
 PLACES = {
     Affinity.BESIDE: "pinned beside the adapter's queues",
@@ -160,6 +165,10 @@ def setting(one: Setting) -> str:
     if one.kind is SettingKind.MODERATION:
         at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
         return f"interrupts {one.value} microseconds after a packet{at}"
+    if one.kind in OF_QUEUES:
+        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
+        plural = "s" if one.value != "1" and one.kind is not SettingKind.QUEUE_CORE else ""
+        return f"{OF_QUEUES[one.kind].format(one.value)}{plural}{at}"
     name = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
     return f"{name} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 

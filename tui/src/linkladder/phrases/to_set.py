@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linkladder.model import KERNEL, Direction, End, Experiment, Path, Setting, SettingKind
-from linkladder.model.settings import FREEBSD, LINUX, moderation
+from linkladder.model.settings import FREEBSD, LINUX, moderation, tunables_of_queues
 from linkladder.phrases.arms import setting, streams, window
 from linkladder.phrases.ways import way
 
@@ -17,6 +17,11 @@ ETHTOOL = {  # what an offload is to ethtool -K
     SettingKind.GRO: "gro",
     SettingKind.RXCSUM: "rx",
     SettingKind.TXCSUM: "tx",
+}
+QUEUES = {  # Linux's command
+    SettingKind.QUEUES: "ethtool -L {card} combined {value}",
+    SettingKind.RING: "ethtool -G {card} rx {value} tx {value}",
+    SettingKind.QUEUE_CORE: "",
 }
 IFCONFIG = frozenset(ETHTOOL) - {SettingKind.GSO, SettingKind.GRO}  # FreeBSD has no such offloads
 BUILT_IN = {FREEBSD: {"cubic", "freebsd"}, LINUX: {"cubic", "reno"}}  # by every kernel of that system, without a module
@@ -97,6 +102,11 @@ def _of_setting(one: Setting, card: str) -> Iterator[Line]:
             yield f"{FREEBSD} at boot", f"echo '{name}={value}' >>/etc/sysctl.conf"
         else:
             yield LINUX, f"ethtool -C {card} rx-usecs {one.value}"
+    elif one.kind in QUEUES:
+        for variable, number in tunables_of_queues(one.kind, card, one.value).items():
+            yield f"{FREEBSD} at boot", f"echo '{variable}=\"{number}\"' >>/boot/loader.conf"
+        if line := QUEUES[one.kind].format(card=card, value=one.value):
+            yield LINUX, line
     elif one.kind in ETHTOOL:
         if one.kind in IFCONFIG:
             yield from _on_adapter(card, f"{'' if one.value == 'on' else '-'}{one.kind}")

@@ -81,6 +81,15 @@ def _lagg(system: str, args: list[str]) -> list[Step]:
     return lagg.lagg_steps(system, args)
 
 
+def _of_queues(kind: str) -> Builder:
+    def build_steps(system: str, args: list[str]) -> list[Step]:
+        from linkladder.priv import queues  # imported late, for the same reason
+
+        return [*queues.steps(kind, system, args)]
+
+    return build_steps
+
+
 def _member(system: str, args: list[str]) -> list[Step]:
     from linkladder.priv import members  # imported late, for the same reason
 
@@ -125,6 +134,9 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "iface-flags": (MEASURE, _iface_flags),
     "mtu": (MEASURE, _mtu),
     "moderation": (MEASURE, _moderation),
+    "queues": (MEASURE, _of_queues("queues")),
+    "ring": (MEASURE, _of_queues("ring")),
+    "queue-core": (MEASURE, _of_queues("queue-core")),
     "lagg": (MEASURE, _lagg),
     "member": (MEASURE, _member),
     "sysctl": (MEASURE, _sysctl),

@@ -14,7 +14,8 @@ from linkladder.model.settings import FREEBSD, moderation
 from linkladder.settings.journal import ACCEPT, Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
-OF_ADAPTERS = ("mtu", "moderation", "flag", "member", "lagg")
+OF_QUEUES = ("queues", "ring", "queue-core")
+OF_ADAPTERS = ("mtu", "moderation", *OF_QUEUES, "flag", "member", "lagg")
 UP, DOWN = "up", "down"
 PASSES = 3  # rounds of restoring, as an offload may need another one to be restored first
 
@@ -23,7 +24,7 @@ PASSES = 3  # rounds of restoring, as an offload may need another one to be rest
 class Change:
     """One setting and its wanted value; made by mtu(), flag(), bundle(), member_down() or sysctl()."""
 
-    kind: str  # "mtu" | "moderation" | "flag" | "lagg" | "member" | "sysctl" | "module", as in host.setting()
+    kind: str  # of OF_ADAPTERS, "sysctl" or "module", as in host.setting()
     target: str
     value: str
 
@@ -42,8 +43,8 @@ def flag(interface: str, name: str, on: bool) -> Change:
 
 def on_adapter(setting: Setting, interface: str) -> Change:
     """The change that an experiment's setting means for one adapter of a path."""
-    if setting.kind is SettingKind.MODERATION:
-        return Change("moderation", interface, setting.value)
+    if setting.kind in (SettingKind.MODERATION, *OF_QUEUES):
+        return Change(setting.kind.value, interface, setting.value)
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
