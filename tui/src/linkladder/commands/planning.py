@@ -89,7 +89,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
                 print(f"    each after {plans.DISCARDED:g} s of load that is not counted, as adapters start anew")
             mine = exp.paths or range(len(paths))
             ports = ports_for(iter(PORTS), exp, len(mine))
-            for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY"):
+            for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY", facts):
                 print(f"    {line}")
         for line in _steps(rung):
             print(f"  {line}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Path, Setting
+from linkladder.model import Affinity, End, Experiment, HostFacts, Path, Setting
 from linkladder.model.several_legs import loads
 from linkladder.settings import on_adapter
 
@@ -26,12 +26,15 @@ def planned(
     versions: Sequence[dict[End, tools.ToolVersions]],
     ports: Sequence[int],
     key: str = "",
+    facts: Mapping[str, HostFacts] | None = None,
 ) -> tuple[str, ...]:
-    """The same for a planned trial, from what is known of its ends; where a trial is impossible, the reason instead."""
+    """The same for a planned trial, from what is known of its ends (`facts`, by peer); where a trial is impossible, the
+    reason instead.
+    """
     lines: list[str] = []
     several = len({path.peer for path in paths if path.peer}) > 1 or any(path.origin for path in paths)
     for (_, load), path, known, port in zip(loads(exp, len(paths)), paths, versions, ports, strict=True):
-        lines += _of_leg(load, path, known, port, key, _names(path, several), lines)
+        lines += _of_leg(load, path, known, port, key, _names(path, several), lines, facts or {})
     return tuple(lines)
 
 
@@ -48,6 +51,7 @@ def _of_leg(
     key: str,
     names: dict[End, str],
     before: Sequence[str],
+    facts: Mapping[str, HostFacts],
 ) -> tuple[str, ...]:
     """`before`: the lines of the trial's other legs, as an adapter of several paths is set once."""
     address = {End.NEAR: path.local, End.FAR: path.remote}
@@ -57,10 +61,18 @@ def _of_leg(
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
     except tools.Unavailable as error:
         return (f"not available: {error}",)
+
+    def placed(end: End, argv: Sequence[str]) -> str:
+        if not exp.cores and not exp.on_cores and exp.affinity is Affinity.FREE:
+            return shlex.join(argv)
+        from linkladder.engine.placing import prefix  # imported late, as few trials are placed
+
+        return " ".join([*prefix(exp, end, path, versions[end], facts), shlex.join(argv)])
+
     lines = [line for line in _settings(exp, path, names) if line not in before]
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
-        lines.append(f"{names[where.server]}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
+        lines.append(f"{names[where.server]}: {placed(where.server, tools.named(exp.tool).guarded(argv, key))}")
     other = End.FAR if where.client == End.NEAR else End.NEAR
     for index in range(where.clients):
         argv = tools.client_argv(
@@ -72,7 +84,9 @@ def _of_leg(
             port if where.server else 0,
             index,
         )
-        lines.append(f"{names[where.client]}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
+        argv = tools.named(exp.tool).guarded(argv, key)
+        as_root = where.privileged
+        lines.append(f"{names[where.client]}: {shlex.join(argv) if as_root else placed(where.client, argv)}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
             for end in End if path.local != path.remote else (End.NEAR,):

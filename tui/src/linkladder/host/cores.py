@@ -61,17 +61,28 @@ def pinned(
     """
     if affinity is Affinity.FREE:
         return ()
+    return _on(place(affinity, own_cores(os.cpu_count() or 1), queue_cores, threads))
+
+
+def place(
+    affinity: Affinity, mine: tuple[int, ...], queue_cores: tuple[int, ...], threads: tuple[tuple[int, ...], ...]
+) -> tuple[int, ...]:
+    """The cores, of an end that has these, on which a command must run; raises ValueError if there are none."""
     if affinity is Affinity.SIBLINGS_IDLE:
         if not threads:
             raise ValueError("this end does not tell which of its cores are hyperthreads")
-        return _on(tuple(sorted(siblings[0] for siblings in threads)))
-    mine = own_cores(os.cpu_count() or 1)
-    which = tuple(core for core in mine if (core in queue_cores) == (affinity is Affinity.BESIDE))
+        return tuple(sorted(siblings[0] for siblings in threads))
+    which = tuple(sorted(core for core in mine if (core in queue_cores) == (affinity is Affinity.BESIDE)))
     if not queue_cores or not which:
         raise ValueError(f"no core of this end lies {affinity} the adapter's queues")
-    return _on(which)
+    return which
+
+
+def on_cores(cores: Iterable[int], freebsd: bool) -> tuple[str, ...]:
+    """The prefix for a command that may use these cores, on this system or another."""
+    which = ",".join(map(str, cores))
+    return ("cpuset", "-l", which) if freebsd else ("taskset", "-c", which)
 
 
 def _on(cores: tuple[int, ...]) -> tuple[str, ...]:
-    which = ",".join(map(str, cores))
-    return ("cpuset", "-l", which) if sys.platform.startswith("freebsd") else ("taskset", "-c", which)
+    return on_cores(cores, sys.platform.startswith("freebsd"))
