@@ -38,5 +38,8 @@ def run(glyphs: str | None = None, mouse: bool = True) -> int:
 
 def _backend() -> Backend:
     from linkladder.app.live_backend import LiveBackend
+    from linkladder.run import launch
 
-    return LiveBackend()
+    backend = LiveBackend()
+    launch.after_restart(backend.folder)
+    return backend

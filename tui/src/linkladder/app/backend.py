@@ -131,6 +131,7 @@ class HomeView:
     last_plan: str = ""  # the plan of the newest run
     unread: str = ""  # why the stored runs cannot be read
     hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's facts from its latest run
+    restart: str = ""  # about a run that waits for a restart, or was ended by one
 
 
 class Session(Protocol):

@@ -28,6 +28,8 @@ def about(plan: Plan) -> list[str]:
             f"Changes {'; '.join(changed)}, at both ends' adapters. Each change is on loan for one trial: what was "
             "there is written down first, and comes back whatever happens. What an adapter lacks or has is left out."
         )
+    elif count := plans.restarts(plan):
+        sentences.append(phrases.restarts(count))
     else:
         sentences.append("Changes nothing on the machines.")
     stairs = [stair.first for rung in plan.rungs for stair in rung.stairs]

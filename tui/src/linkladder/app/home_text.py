@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import shorten
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
     from linkladder.settings.overview import OnLoan
 
+WIDTH = 76  # characters of a line of words
 PEERS = 4  # most lines for peers
 LADDER = (  # as in linkladder.model, which is not imported here, so that the first frame comes sooner
     "localhost",
@@ -133,15 +134,18 @@ def peer_line(peer: PeerView, measuring: bool = False) -> Text:
 
 
 def last_lines(view: HomeView) -> Text:
-    """The last complete run with its verdicts, below a newer one that stopped early if there is one."""
+    """The last complete run with its verdicts, below a newer one that stopped early or waits for a restart."""
     last, broken = view.last, view.resumable
     out = Text(no_wrap=True)
+    if view.restart:
+        out.append(fill(view.restart, WIDTH), "yellow")
     if broken:
+        out.append("\n" if view.restart else "")
         out.append(f"{broken.id}  plan {broken.plan}, {units.plural(broken.trials, 'trial')}, stopped early")
     if last is None:
         none = f"cannot be read: {view.unread}" if view.unread else "none yet"
-        return out if broken else Text(none)
-    out.append("\n" if broken else "")
+        return out if broken or view.restart else Text(none)
+    out.append("\n" if broken or view.restart else "")
     out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")
     if not last.verdicts and last.verdict:  # a run from before verdicts of rungs were stored
         out.append("  ")

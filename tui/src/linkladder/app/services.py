@@ -76,7 +76,14 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
 
     @work(group="start")
     async def _climb(self, plan: Plan, resume: str) -> None:
+        from linkladder.app.restart_question import restart_question
+        from linkladder.plan import restarts
+
         try:
+            if restarts(plan):
+                here = await self.run_blocking(self.backend.appliance)
+                if (question := restart_question(plan, here)) and not await self.push_screen_wait(question):
+                    return
             session = await self.backend.start(plan, resume)
         except Exception as error:
             self.complain(error)

@@ -8,22 +8,25 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path as FilePath
+from textwrap import fill
 from typing import Any
 
 from linkladder import events as ev
-from linkladder import state
+from linkladder import phrases, state
 from linkladder.commands.keep_settings import ALONE, keep
 from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.run_lines import Lines
 from linkladder.commands.stored import write_json
 from linkladder.engine import Controls
+from linkladder.engine.boots import Boots
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin
+from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
 from linkladder.plan.read import ALSO
 from linkladder.printable import clean
 from linkladder.run import lock, process
+from linkladder.run import restarts as run_restarts
 from linkladder.run.session import LiveSession
 from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
@@ -31,6 +34,7 @@ from linkladder.store import Store
 from linkladder.trust import peers
 from linkladder.verdicts import LEAST_PAIRS
 
+AGREE = "--restart agrees to it"
 LONG = ("ladder", "ladder-long")
 LOOK = 0.25  # seconds between two reads of the log
 
@@ -63,6 +67,7 @@ def _how(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--follow-up", metavar="RUN", help="measure what the verdict of RUN asks for next, and judge it again"
     )
+    run.add_argument("--restart", action="store_true", help="do not ask before a plan restarts this machine")
     run.add_argument("--note", default="", help="a note to keep with the run")
     run.set_defaults(handler=_run)
 
@@ -107,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
         describe(*asyncio.run(asked(plan)))
         return 0
     store.close()
-    return _measure(args, plan, resume)
+    return _measure(args, plan, resume, _restarts(args, plan))
 
 
 def _asked(args: argparse.Namespace) -> Asked:
@@ -129,7 +134,21 @@ def _with_peer(plan: Plan) -> Plan:
     return replace(plan, rungs=rungs)
 
 
-def _measure(args: argparse.Namespace, plan: Plan, resume: str | None) -> int:
+def _restarts(args: argparse.Namespace, plan: Plan) -> Boots | None:
+    """How often the machine may restart for the plan, after asking the person; None where it need not or cannot."""
+    count = restarts(plan)
+    if not count or (kernels := run_restarts.kernels()).why_not:
+        return None
+    if not args.restart:
+        if not sys.stdin.isatty():
+            raise UsageError(f"plan {plan.name} restarts this machine, and there is nobody to ask", hint=AGREE)
+        print(fill(phrases.agreed(count), 79), file=sys.stderr)
+        if input("Restart it? [type yes] ").strip().lower() != "yes":
+            raise UsageError("nothing was done")
+    return Boots(kernels, count)
+
+
+def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Boots | None = None) -> int:
     folder = state.folder()
     shown = Lines(args.quiet or args.json == "-", sys.stderr.isatty())
     with lock.locked(folder) as mine, seated(folder, f"linkladder run on {terminal()}") as seat:
@@ -143,7 +162,14 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None) -> int:
                 loop.add_reader(sys.stdin, _answer, seat, controls, loop)
 
         asked = process.measure(
-            mine, plan, resume, note=args.note, operator=sys.stdin.isatty(), ends=process.BY_PERSON, tell=tell
+            mine,
+            plan,
+            resume,
+            note=args.note,
+            operator=sys.stdin.isatty(),
+            ends=process.BY_PERSON,
+            tell=tell,
+            boots=boots,
         )
         ended = asyncio.run(asked)
     assert ended

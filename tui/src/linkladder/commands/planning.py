@@ -13,6 +13,7 @@ from linkladder import host, phrases, state, units
 from linkladder import plan as plans
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
+from linkladder.engine.boots import Boots
 from linkladder.engine.command_lines import planned
 from linkladder.engine.left_out import in_vain, refuse_absent_cores, without_room
 from linkladder.engine.paths import PathUnknown, resolve
@@ -22,6 +23,7 @@ from linkladder.host import programs
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
+from linkladder.run import restarts
 from linkladder.tools import ToolVersions
 from linkladder.trust import peers
 from linkladder.wire import PORTS, Facts, HelloReply
@@ -70,9 +72,11 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
     plan, strength = generators.planned(plan, facts, state.folder())
     refuse_absent_cores(plan, facts)
-    plan, vain = _without_vain(plan, facts)
+    plan, vain = _without_vain(plan, facts, Boots(restarts.kernels()))
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes {_takes(plan)}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
+    for line in _restarts(plan):
+        print(line)
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({_takes(rung)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # makes the tools' commands those for IPv6
@@ -99,12 +103,27 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
 
 
-def _without_vain(plan: Plan, facts: dict[str, HostFacts]) -> tuple[Plan, dict[RungName, dict[str, str]]]:
+def _restarts(plan: Plan) -> list[str]:
+    """Lines on each restart that the plan needs, in order, and how it is undone."""
+    boots = plans.boots(plan)
+    if not boots:
+        return []
+    order = ", ".join(boot.kernel for boot in boots)
+    undo = "undo: none is needed, as each kernel is booted once; any further restart brings the machine's own back"
+    back = ", then back to its own" if plans.restarts(plan) > len(boots) else ""
+    return [
+        f"restarts this machine {plans.restarts(plan)} times, {units.duration(plans.BOOT)} each: {order}{back}",
+        f"  near: linkladder-priv kernel-next NAME, then reboot, before each; {undo}",
+    ]
+
+
+def _without_vain(plan: Plan, facts: dict[str, HostFacts], boots: Boots) -> tuple[Plan, dict[RungName, dict[str, str]]]:
     """The plan without what would change nothing on these machines, and why; all of it where a peer is not known."""
     rungs, found = [], {}
     for rung in plan.rungs:
         known = all(path.peer and path.peer in facts for path in rung.paths)
         gone = found[rung.name] = in_vain(rung, rung.paths, facts) if known else without_room(rung, rung.paths)
+        gone |= boots.lacking(rung)
         rungs.append(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
     return replace(plan, rungs=tuple(rungs)), found
 

@@ -173,6 +173,14 @@ class FarEnds:
             await self._nap(pause)
         return self._here[peer]
 
+    async def tell(self, peers: Iterable[str]) -> dict[str, HostFacts]:
+        """What this end and those peers that answer are now, by name, this end under ''."""
+        found = {"": await self._near.ask(wire.Facts())}
+        for name, end in (await self.at_hand(peers)).items():
+            with contextlib.suppress(PeerLost):  # the trial meets it too
+                found[name] = await end.ask(wire.Facts())
+        return found
+
     async def at_hand(self, peers: Iterable[str]) -> dict[str, FarEnd | Missing]:
         """Each far end as it is now. With several, one that is lost or busy is looked for meanwhile and delays no
         other."""

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from linkladder import events as ev
 from linkladder import phrases, wire
 from linkladder import plan as plans
+from linkladder.engine.boots import Boots
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
@@ -60,9 +61,10 @@ class Engine:
         operator: bool = False,  # somebody is there to move machines
         resume: str | None = None,
         retries: tuple[float, ...] = RETRIES,
+        boots: Boots | None = None,  # none may be had unless it says so
     ) -> None:
         self.plan, self.store, self.near, self._connect = plan, store, near, connect
-        self.controls = Controls()
+        self.controls, self.boots = Controls(), boots or Boots()
         self.run_id = resume or ""
         self._resumed = resume is not None
         self._operator = operator
@@ -110,6 +112,7 @@ class Engine:
                 self._keep_host(peer, facts)
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
+            await self.boots.back(self.controls, self._emit)
         except (Stop, Unreachable, Refused, PeerLost, LinkladderError) as error:
             state, reason = RunState.INCOMPLETE, in_a_line(error)
         except asyncio.CancelledError:
@@ -280,6 +283,7 @@ class Engine:
                 last = todo.popleft()
             else:
                 return
+            await self.boots.reach(rung.name, *last, self.controls, self._emit)
             await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
             self._index += not again
 
@@ -320,11 +324,7 @@ class Engine:
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
-        facts = {"": await self.near.ask(wire.Facts())}
-        for name, end in (await self._ends.at_hand(rung.peers)).items():
-            with contextlib.suppress(PeerLost):  # the trial meets it too
-                facts[name] = await end.ask(wire.Facts())
-        found = in_vain(rung, paths, facts)
+        found = in_vain(rung, paths, await self._ends.tell(rung.peers)) | self.boots.lacking(rung)
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")
         return found

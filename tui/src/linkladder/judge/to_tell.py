@@ -97,7 +97,7 @@ def like(p: Experiment, **changes: Any) -> Experiment:
         "at_most": 0,
         "repeats": 1,
     }
-    alone |= {"contends": False, "strongest": False, "company": Company.ALL, "paths": (), "label": LABEL}
+    alone |= {"kernel": "", "contends": False, "strongest": False, "company": Company.ALL, "paths": (), "label": LABEL}
     return replace(p, **alone | changes)
 
 

@@ -97,6 +97,7 @@ class Experiment:
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
     on_cores: tuple[int, ...] = ()  # these, by number, has the tool at each end; none: `cores` says how many
     affinity: Affinity = Affinity.FREE  # of the tool at each end to the cores that serve its adapter
+    kernel: str = ""  # that this appliance must have booted, anew for each repeat; '': whichever runs
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
     discard_first: bool = False  # a short load before it is not counted: the arm, or one beside it, restarts adapters

@@ -27,6 +27,7 @@ from linkladder.phrases.arms import (
     beside,
     cores,
     difference,
+    kernel,
     settings,
     special,
     streams,
@@ -39,6 +40,7 @@ from linkladder.phrases.control_channel import back, once_more_with, one_address
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, rests_on_repeats, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
+from linkladder.phrases.restarts import agreed, restarts
 from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
 from linkladder.phrases.to_set import to_set
@@ -47,6 +49,7 @@ from linkladder.phrases.ways import WAYS, way
 __all__ = [
     "CONTRADICTED_BRIEFLY",
     "WAYS",
+    "agreed",
     "arm",
     "arms_apart",
     "back",
@@ -66,6 +69,7 @@ __all__ = [
     "found_strength",
     "generator",
     "headed",
+    "kernel",
     "known_strength",
     "latency",
     "looking",
@@ -78,6 +82,7 @@ __all__ = [
     "outcome",
     "put_off",
     "reached",
+    "restarts",
     "rests_on",
     "rests_on_repeats",
     "settings",

@@ -41,6 +41,12 @@ def cores(p: Experiment) -> str:
     return units.plural(p.cores, "core") if p.cores else ""
 
 
+def kernel(name: str) -> str:
+    """The kernel that an arm needs, in words that say what sets it apart."""
+    known = {"kernel": "the appliance's kernel (RSS)", "generic": "kernel GENERIC (no RSS)"}
+    return known.get(name.lower(), f"kernel {name}") if name else "whichever kernel runs"
+
+
 def arm(p: Experiment, direction: bool = True) -> str:
     """A setting, such as 'TCP, 4 streams, 800k window, near to far'; `direction`: whether to name the direction."""
     directed = direction or p.direction is Direction.DUPLEX
@@ -97,6 +103,7 @@ def _more(p: Experiment) -> list[str]:
         found.append("incompressible payload")
     found += [f"on {cores(p)}"] if cores(p) else []
     found += [PLACES[p.affinity]] if p.affinity in PLACES else []
+    found += [kernel(p.kernel)] if p.kernel else []
     if p.client_port:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
@@ -124,6 +131,8 @@ def difference(p: Experiment, before: Experiment) -> str:
         found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
     if p.on_cores != before.on_cores:
         found.append(f"{cores(p) or 'all cores'} instead of {cores(before) or 'all cores'}")
+    if p.kernel != before.kernel:
+        found.append(f"{kernel(p.kernel)} instead of {kernel(before.kernel)}")
     for words, now, then in (
         (streams(p.streams), p.streams, before.streams),
         (f"{window(p.window)} window", p.window, before.window),

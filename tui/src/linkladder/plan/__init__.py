@@ -8,6 +8,7 @@ and the paths that a plan leaves out come from the operator's link description, 
 
 from __future__ import annotations
 
+from linkladder.plan.boots import BOOT, ORDINARY, Boot, boots, restarts
 from linkladder.plan.expand import (
     DISCARDED,
     SEARCH,
@@ -39,15 +40,19 @@ from linkladder.plan.stairs import begun_at, climbed, level_of
 
 __all__ = [
     "AS_WRITTEN",
+    "BOOT",
     "BUILTIN",
     "DISCARDED",
+    "ORDINARY",
     "SEARCH",
     "SHORT",
     "THOROUGH",
     "Asked",
+    "Boot",
     "Link",
     "PlanError",
     "begun_at",
+    "boots",
     "builtin",
     "builtin_text",
     "climbed",
@@ -64,6 +69,7 @@ __all__ = [
     "order",
     "read_plan",
     "read_plan_file",
+    "restarts",
     "rungs_to_try",
     "save_link",
     "seconds",

@@ -12,6 +12,7 @@ from typing import Any
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
+from linkladder.plan.boots import BOOT, Boot, by_boot, restarts
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -25,7 +26,7 @@ OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, col
 
 # If an experiment has one of these, it states its own load or compares loads, and no strongest settings are sought.
 PINNED = frozenset(
-    {"tool", "window", "write_size", "zero_copy", "cores", "affinity", "client_port", "settings", "baseline"}
+    {"tool", "window", "write_size", "zero_copy", "cores", "affinity", "client_port", "settings", "baseline", "kernel"}
 )
 
 
@@ -122,7 +123,7 @@ def trial_seconds(exp: Experiment) -> float:
 
 def seconds(plan: Plan | Rung) -> float:
     """The expected time for everything; the shortest one if the number of repeats is left open."""
-    return sum(trial_seconds(e) * e.repeats for e in _all(plan))
+    return sum(trial_seconds(e) * e.repeats for e in _all(plan)) + BOOT * restarts(plan)
 
 
 def _all(plan: Plan | Rung) -> Iterator[Experiment]:
@@ -146,7 +147,11 @@ def longest(plan: Plan | Rung) -> float:
     """
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
     searches = sum(any(e.strongest for e in (*r.experiments, *(s.first for s in r.stairs))) for r in rungs)
-    return SEARCH * min(MOST_SEARCHES, searches) + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
+    return (
+        SEARCH * min(MOST_SEARCHES, searches)
+        + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
+        + BOOT * restarts(plan)
+    )
 
 
 def trials(plan: Plan | Rung) -> int:
@@ -162,22 +167,26 @@ def only_pings(plan: Plan | Rung) -> bool:
 def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int, float]:
     """How many of the plan's trials are among the stored (rung, experiment, repeat), and the time expected for them."""
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
-    over = [e for r in rungs for e, repeat in order(r) if (r.name.value, e.id, repeat) in stored]
-    return len(over), sum(trial_seconds(e) for e in over)
+    over = [(r.name, e, repeat) for r in rungs for e, repeat in order(r) if (r.name.value, e.id, repeat) in stored]
+    boots = {Boot(name, e.kernel, repeat) for name, e, repeat in over if e.kernel}
+    return len(over), sum(trial_seconds(e) for _, e, _ in over) + BOOT * len(boots)
 
 
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
     """The trials in the order in which they run: pings before loads, and repeats interleaved to even out slow changes.
 
     The arms of a comparison run next to each other, with their order reversed every other time: A B, B A, A B ...
+    Those that need a kernel come last, boot by boot.
     """
     first = sorted(rung.experiments, key=lambda e: FIRST.get(e.protocol, len(FIRST)))
+    booted, first = [e for e in first if e.kernel], [e for e in first if not e.kernel]
     groups = _compared(first)
     for repeat in range(max((e.repeats for e in first), default=0)):
         for arms in groups:
             for exp in arms if repeat % 2 == 0 else reversed(arms):
                 if repeat < exp.repeats:
                     yield exp, repeat
+    yield from by_boot(booted)
 
 
 def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:

@@ -131,6 +131,12 @@ def some_cores(value: Any) -> int | tuple[int, ...]:
     return units.parse_cores(value) if isinstance(value, str) else int(whole(1, units.MOST_CORES)(value))
 
 
+def kernel(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", value):
+        raise ValueError("expected a kernel's name, such as generic")
+    return value
+
+
 def of_experiment(values: dict[str, Any]) -> dict[str, Any]:
     """The fields of an experiment for keys of INSTEAD: `cores` may say how many or which ones."""
     if "cores" not in values:
@@ -161,8 +167,8 @@ def variants(value: Any) -> list[tuple[Setting, ...]]:
 def steps(value: Any) -> list[dict[str, list[Any]]]:
     """The steps of a staircase in order, such as [{settings = ...}, {window = ["800k", "8M"]}, {streams = [2, 4]}]."""
     tables = value if isinstance(value, list) else [value]
-    if not tables or not all(isinstance(one, dict) and one and set(one) <= set(INSTEAD) for one in tables):
-        raise ValueError(f'expected tables of {", ".join(INSTEAD)}, such as [{{window = ["800k", "8M"]}}]')
+    if not tables or not all(isinstance(one, dict) and one and set(one) <= set(STEPPED) for one in tables):
+        raise ValueError(f'expected tables of {", ".join(STEPPED)}, such as [{{window = ["800k", "8M"]}}]')
     return [{k: variants(v) if k == "settings" else many(INSTEAD[k])(v) for k, v in one.items()} for one in tables]
 
 
@@ -274,6 +280,7 @@ EXPERIMENT: dict[str, Check] = {
     "zero_copy": flag,
     "cores": many(cores),
     "affinity": many(choice(Affinity)),
+    "kernel": kernel,
     "settings": variants,
     "client_port": many(whole(10_000, 65_000)),
     "baseline": baseline,
@@ -290,9 +297,12 @@ INSTEAD: dict[str, Check] = {
     "sessions": whole(1, 128),
     "cores": some_cores,
     "affinity": choice(Affinity),
+    "kernel": kernel,
     "settings": lambda value: settings(value) if value else (),
 }
 
+STEPPED = tuple(key for key in INSTEAD if key != "kernel")  # a step is tried beside the best so far, within one boot
+
 EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "cores"})
-EVERY_TOOLS |= {"affinity"}
+EVERY_TOOLS |= {"affinity", "kernel"}
 EVERY_TOOLS |= {"settings", "baseline", "control", "company", "steps", "contend"}

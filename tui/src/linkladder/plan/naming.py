@@ -47,6 +47,8 @@ def _joined(exp: Experiment, settings: list[str]) -> str:
         parts.append("cores" + units.core_list(exp.on_cores).replace(",", "+"))
     if exp.affinity is not Affinity.FREE:
         parts.append(exp.affinity.value)
+    if exp.kernel:
+        parts.append(f"kernel-{exp.kernel}")
     if exp.client_port:
         parts.append(f"from{exp.client_port}")
     if exp.incompressible:

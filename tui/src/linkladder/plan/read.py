@@ -39,7 +39,7 @@ LEAST_LOOK = 2  # repeats before the first check whether they settle the verdict
 ALSO = "such as --also lro, --also tso, --also congestion=htcp"
 NOT_ON_LOCALHOST = "expected on a rung with two ends, not on localhost"
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # plans of experiments that have a command of their own
+SHORT = ("tune", "offload", "sizing", "affinity", "rr", "rss")  # plans of experiments that have a command of their own
 BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", "lagg", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
@@ -282,6 +282,7 @@ class Reader:
             self.fail("control", "experiment", "expected beside baseline, which it measures once more", index)
         if values.get("baseline"):
             self.compared(values, index)
+        self.booted(values, index)
         if Company.VISITED in values.get("company", ()):
             self.visited(values, index)
         if any(one.of_member for lent in values.get("settings", ()) for one in lent):
@@ -294,6 +295,15 @@ class Reader:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
                 self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)
+
+    def booted(self, values: dict[str, Any], index: int) -> None:
+        """Check whole boots as arms: partners differ in their kernel, and in nothing else."""
+        given = values.get("baseline")
+        instead = given.get("kernel", "") if isinstance(given, dict) else ""
+        if bool(instead) != ("kernel" in values) or (instead and values["kernel"].lower() == instead.lower()):
+            self.fail("kernel", "experiment", 'expected beside a baseline with another, {kernel = "kernel"}', index)
+        if instead and (given != {"kernel": instead} or values.get("settings") or values.get("control")):
+            self.fail("kernel", "experiment", "expected without settings, control and more in its baseline", index)
 
     def visited(self, values: dict[str, Any], index: int) -> None:
         """Check an experiment in which neighbours come and go: its effect is read from whole seconds."""

@@ -61,6 +61,7 @@ TRIAL_COLUMNS = (
     "zero_copy",
     "discarded_bps",
     "on_cores",
+    "kernel",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -107,6 +108,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
                     e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
                     e.step or None, e.affinity, e.zero_copy, _discarded(t), units.core_list(e.on_cores) or None,
+                    e.kernel or None,
                 ]
             )  # fmt: skip
     return "".join(_csv(TRIAL_COLUMNS, rows))

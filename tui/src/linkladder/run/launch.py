@@ -11,9 +11,10 @@ from collections import deque
 from pathlib import Path
 
 from linkladder import codec, diary, drafts
+from linkladder import plan as plans
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan
-from linkladder.run import lock
+from linkladder.run import lock, restarts
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat
 
@@ -27,6 +28,8 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
     await last_run_gone(folder, seat)
     await asyncio.to_thread(drafts.replace, draft, json.dumps(codec.to_json(plan)))
     argv = [sys.executable, "-m", "linkladder.run.process", str(draft), *(["--resume", resume] if resume else [])]
+    if count := plans.restarts(plan):  # whoever starts such a plan has asked a person first
+        argv += ["--restarts", str(count)]
     process = await asyncio.to_thread(spawn, folder, argv)
     until = time.monotonic() + START_WAIT
     while time.monotonic() < until:
@@ -40,6 +43,12 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
         await asyncio.sleep(0.05)
     lines = await asyncio.to_thread(log_lines, folder, 1)
     raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
+
+
+def after_restart(folder: Path) -> None:
+    """Take up the run for which this machine has restarted, if there is one, in a process of its own."""
+    if restarts.came_up(folder):
+        spawn(folder, [sys.executable, "-m", "linkladder.run.process", "--after-restart"])
 
 
 async def last_run_gone(folder: Path, seat: Seat) -> None:

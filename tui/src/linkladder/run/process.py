@@ -21,11 +21,12 @@ from pathlib import Path
 
 from linkladder import codec, diary, state
 from linkladder.engine import Controls, Engine
+from linkladder.engine.boots import Boots
 from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
 from linkladder.peer import Connector, near_end
-from linkladder.run import eventlog, orders
+from linkladder.run import eventlog, orders, restarts
 from linkladder.run.lock import RunLock, locked
 from linkladder.store import Store
 
@@ -40,16 +41,22 @@ Tell = Callable[[Event, float, Controls], None]  # takes an event, seconds since
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="linkladder-measure-run")
-    parser.add_argument("plan", type=Path)
+    parser.add_argument("plan", type=Path, nargs="?")
     parser.add_argument("--resume", default="")
+    parser.add_argument("--restarts", type=int, default=0, metavar="N", help="so many were agreed to")
+    parser.add_argument("--after-restart", action="store_true", help="go on with the run that waits for this boot")
     args = parser.parse_args(argv)
     folder = state.ensure(state.folder())
     diary.keep(folder, logging.INFO)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    plan = codec.from_json(Plan, json.loads(args.plan.read_text(encoding="utf-8")))
     try:
         with locked(folder) as lock:
-            asyncio.run(measure(lock, plan, args.resume or None))
+            if args.after_restart:
+                _go_on(lock)
+            elif args.plan:
+                plan = codec.from_json(Plan, json.loads(args.plan.read_text(encoding="utf-8")))
+                boots = Boots(restarts.kernels(), args.restarts) if args.restarts else None
+                asyncio.run(measure(lock, plan, args.resume or None, boots=boots))
     except LinkladderError as error:
         log.error("the run ended: %s", in_a_line(error))
         return error.exit_code
@@ -57,6 +64,29 @@ def main(argv: list[str] | None = None) -> int:
         log.exception("the run ended")
         return 1
     return 0
+
+
+def _go_on(lock: RunLock) -> None:
+    """Go on with the run that waits for this boot, if it is the one that was asked for."""
+    folder = lock.folder
+    taken = restarts.take(folder)
+    if taken is None:
+        return
+    why = taken.ended
+    try:
+        if not why:
+            store = Store(folder)
+            store.settle(lambda run: False)  # this process holds the lock: nobody else measures
+            plan = store.load(taken.run, output=False).run.plan
+            store.close()
+            boots = Boots(restarts.kernels(), taken.left, taken.boot)
+            asyncio.run(measure(lock, plan, taken.run, operator=False, boots=boots))
+    except Exception as error:
+        why = reason_of(error)
+        raise
+    finally:
+        if why:
+            restarts.end(folder, why)
 
 
 async def measure(
@@ -68,9 +98,15 @@ async def measure(
     operator: bool = True,  # whether somebody is there to move machines
     ends: Mapping[signal.Signals, str] = SHUTDOWN,  # signals that end the run, each with the reason to record
     tell: Tell = lambda event, at, controls: None,
+    boots: Boots | None = None,  # which this one is, and how often the machine may restart for others
 ) -> RunFinished | None:
-    """Run the plan and write every event to the log; the log ends with RunFinished even after an error."""
+    """Run the plan and write every event to the log; the log ends with RunFinished even after an error.
+
+    If the plan needs another kernel, the machine restarts once the run has ended, and the run then goes on.
+    """
     folder = lock.folder
+    if boots is None or boots.here is None:  # what an earlier run waited for is over with this one
+        restarts.clear(folder)
     path = _new_log(folder)
     began = time.monotonic()
     recorder = eventlog.Recorder(path, spare=SPARE)
@@ -80,7 +116,9 @@ async def measure(
         near = await near_end()
         try:
             to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
-            engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume)
+            engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume, boots=boots)
+            if boots:
+                boots.keep = lambda boot: restarts.keep(folder, engine.run_id, boot, boots.agreed - 1)
             controls = engine.controls
             if note:
                 controls.note(note)
@@ -110,6 +148,8 @@ async def measure(
     finally:
         recorder.close()
         store.close()
+    if boots and last:
+        await restarts.after(folder, boots, last)
     return last
 
 

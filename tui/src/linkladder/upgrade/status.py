@@ -69,3 +69,17 @@ def _why(file: Path) -> str:
     except OSError:
         return ""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def unsettled() -> str:
+    """Why a restart now would start another system than the one that runs; '' if it would not."""
+    try:
+        slots = as_root.here()
+    except (UpgradeFault, OSError):
+        return ""
+    if slots is None or slots.other is None:
+        return ""
+    if slots.on_trial:
+        return "this system is on trial after an upgrade, and a restart would bring the earlier one back"
+    pending = {"bootme", "bootonce"} <= slots.other.marks
+    return "an upgrade is written, which the next restart would start" if pending else ""

@@ -28,6 +28,7 @@ def check_experiment(exp: Experiment) -> None:
     check_text(exp.id, "experiment.id", LONGEST_NAME)
     check_text(exp.label, "experiment.label", LONGEST_NAME)
     check_text(exp.baseline, "experiment.baseline", LONGEST_NAME)
+    check_text(exp.kernel, "experiment.kernel", 64)
     if exp.tool not in TOOLS:
         raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
     if exp.protocol not in TOOLS[exp.tool].protocols:
