@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from linkladder import host, privilege
-from linkladder.engine import boots
+from linkladder.engine import kernels
 from linkladder.host import switches
 from linkladder.privilege import Completed
-from linkladder.run import process, restarts
+from linkladder.run import awaited, process, restarting
 from linkladder.store import Store
 
 KERNELS = ("kernel", "kernel.GENERIC")
@@ -81,8 +81,8 @@ def killed_after(owner: Any, name: str) -> None:
 
 
 DEATHS: dict[str, tuple[Any, str]] = {
-    "kept": (restarts, "keep"),  # the record is on disk, and the kernel is not yet chosen
-    "taken": (restarts, "take"),  # the run was taken up, and nothing is measured yet
+    "kept": (awaited, "keep"),  # the record is on disk, and the kernel is not yet chosen
+    "taken": (restarting, "take"),  # the run was taken up, and nothing is measured yet
     "measured": (Store, "trial"),  # a trial is stored, and the next boot not yet asked for
 }
 
@@ -90,7 +90,7 @@ DEATHS: dict[str, tuple[Any, str]] = {
 def main() -> int:
     machine = Machine(Path(sys.argv[1]))
     stand_in(machine)
-    boots.COUNT = float(machine.read("count") or 0.01)
+    kernels.COUNT = float(machine.read("count") or 0.01)
     if sys.argv[2] in DEATHS:
         killed_after(*DEATHS[sys.argv[2]])
     elif sys.argv[2] == "chosen":  # the kernel is chosen, and the machine not restarted

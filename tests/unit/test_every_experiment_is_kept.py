@@ -101,6 +101,7 @@ EVERY_KEY: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "zero_copy": [({**TCP, "tool": "iperf3"}, True)],
     "cores": [(TCP, 2), (RR, 2), (TCP, "2"), ({**TCP, "cores": "0,2"}, "0-2")],
     "affinity": [(TCP, "beside"), (RR, "away")],
+    "kernel": [({**TCP, "kernel": "old", "baseline": {"kernel": "kernel"}}, "generic")],
     "settings": [
         (TCP, [{"kind": "tso", "value": "off"}]),
         (CHANGED, [{"kind": "mtu", "value": 9000, "ends": "near"}]),

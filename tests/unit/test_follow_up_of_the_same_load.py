@@ -60,7 +60,7 @@ LOADS = {
 }
 # how often, in which comparison and on which paths is no part of a load
 NO_LOAD = {"id", "warmup", "repeats", "at_most", "contends", "strongest", "baseline", "discard_first", "step", "begins"}
-NO_LOAD |= {"company", "paths"}
+NO_LOAD |= {"company", "paths", "kernel"}
 BESIDE = {"duration", "ping_under_load", "label", "count", "interval", "sizes"}
 
 

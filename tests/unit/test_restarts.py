@@ -23,7 +23,7 @@ from linkladder.damage import found
 from linkladder.host import switches
 from linkladder.model import Document, Plan, RunState
 from linkladder.model import Path as Way
-from linkladder.run import lock, orders, restarts
+from linkladder.run import awaited, lock, orders, restarting
 from linkladder.store import Store
 from restarted import KERNELS, Machine
 
@@ -114,12 +114,12 @@ def test_each_repeat_has_a_boot_of_its_own_and_the_last_is_the_machines_own(
     for number in range(len(boots)):
         assert len(machine.asked) == number + 1 and not lock.measuring(own_state)
         machine.boot()
-        assert restarts.came_up(own_state) == (number < len(plans.boots(asked))), "the way back is nobody's boot"
+        assert awaited.came_up(own_state) == (number < len(plans.boots(asked))), "the way back is nobody's boot"
         went_on(machine)
     assert machine.asked == boots and machine.read("kernel") == "kernel"
     assert stored(own_state).run.state is RunState.COMPLETE
     assert sorted(trials(own_state)) == [("generic", 0), ("generic", 1), ("kernel", 0), ("kernel", 1)]
-    assert restarts.standing(own_state) == "" and not restarts.came_up(own_state)
+    assert awaited.sentence(own_state) == "" and not awaited.came_up(own_state)
     machine.boot()
     went_on(machine)
     assert machine.asked == boots, "nothing restarts any more"
@@ -127,12 +127,12 @@ def test_each_repeat_has_a_boot_of_its_own_and_the_last_is_the_machines_own(
 
 def test_home_says_what_is_waited_for(machine: Machine, own_state: Path) -> None:
     begun(machine, own_state, plan("generic"))
-    assert "waits for a restart with kernel GENERIC (no RSS) that did not come" in restarts.standing(own_state)
+    assert "waits for a restart with kernel GENERIC (no RSS) that did not come" in awaited.sentence(own_state)
     assert "it goes on by itself after the restart" in reason(own_state)
-    assert not restarts.came_up(own_state), "before the restart nobody takes it up"
+    assert not awaited.came_up(own_state), "before the restart nobody takes it up"
     assert went_on(machine) == 0 and trials(own_state) == []
     machine.boot()
-    assert "goes on after the restart with kernel GENERIC" in restarts.standing(own_state)
+    assert "goes on after the restart with kernel GENERIC" in awaited.sentence(own_state)
 
 
 def test_another_kernel_than_asked_ends_the_run(machine: Machine, own_state: Path) -> None:
@@ -141,7 +141,7 @@ def test_another_kernel_than_asked_ends_the_run(machine: Machine, own_state: Pat
     machine.boot()
     went_on(machine)
     said = "came up with the appliance's kernel (RSS), not with kernel GENERIC (no RSS)"
-    assert said in restarts.standing(own_state) and said in reason(own_state)
+    assert said in awaited.sentence(own_state) and said in reason(own_state)
     ended_for_good(machine, own_state)
 
 
@@ -150,7 +150,7 @@ def ended_for_good(machine: Machine, folder: Path) -> None:
     before = len(machine.asked)
     assert stored(folder).run.state is RunState.INCOMPLETE
     machine.boot()
-    assert not restarts.came_up(folder) and restarts.take(folder) is None
+    assert not awaited.came_up(folder) and restarting.take(folder) is None
     assert len(machine.asked) == before
 
 
@@ -159,10 +159,10 @@ def test_a_power_cut_while_it_measures_ends_the_run(machine: Machine, own_state:
     begun(machine, own_state, plan("kernel", pairs=2))
     machine.boot()
     assert went_on(machine, step) == -signal.SIGKILL
-    assert "stopped after the restart" in restarts.standing(own_state)
+    assert "stopped after the restart" in awaited.sentence(own_state)
     machine.boot()
     went_on(machine)
-    assert "restarted again while it measured" in restarts.standing(own_state)
+    assert "restarted again while it measured" in awaited.sentence(own_state)
     assert trials(own_state) == ([("kernel", 0)] if step == "measured" else []), "what it has is kept"
     ended_for_good(machine, own_state)
 
@@ -182,7 +182,7 @@ def test_a_power_cut_before_the_kernel_was_chosen_ends_the_run(machine: Machine,
     assert begun(machine, own_state, plan("generic"), "kept") == -signal.SIGKILL
     machine.boot()
     went_on(machine)
-    assert "not with kernel GENERIC" in restarts.standing(own_state)
+    assert "not with kernel GENERIC" in awaited.sentence(own_state)
     ended_for_good(machine, own_state)
 
 
@@ -191,7 +191,7 @@ def test_a_restart_that_is_refused_is_said(machine: Machine, own_state: Path, ve
     machine.write(f"refuses-{verb}", "linkladder-priv: there is none of that name")
     begun(machine, own_state, plan("generic"))
     assert "could not be restarted: there is none of that name" in reason(own_state)
-    assert "could not be restarted" in restarts.standing(own_state)
+    assert "could not be restarted" in awaited.sentence(own_state)
     ended_for_good(machine, own_state)
 
 
@@ -201,7 +201,7 @@ def test_no_more_restarts_than_were_agreed_to(machine: Machine, own_state: Path)
         machine.boot()
         went_on(machine)
     assert len(machine.asked) == 2 and len(trials(own_state)) == 2
-    assert "no further one was agreed to" in restarts.standing(own_state)
+    assert "no further one was agreed to" in awaited.sentence(own_state)
 
 
 def test_without_a_yes_nothing_restarts_and_the_arms_are_left_out(machine: Machine, own_state: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_person_stops_it_in_the_countdown(machine: Machine, own_state: Path) -
     process = measuring(machine, "-", str(own_state / "plan.json"), "--restarts", "2")
     stopped_in_the_countdown(process, own_state)
     assert machine.asked == [] and machine.read("next") == ""
-    assert restarts.standing(own_state) == "", "whoever stopped it knows"
+    assert awaited.sentence(own_state) == "", "whoever stopped it knows"
     assert "cancelled" in reason(own_state)
     ended_for_good(machine, own_state)
 
@@ -241,7 +241,7 @@ def test_a_person_who_stops_it_later_is_told_which_kernel_stays(machine: Machine
     process = measuring(machine, "-", "--after-restart")
     stopped_in_the_countdown(process, own_state)
     assert len(machine.asked) == 1 and trials(own_state) == [("generic", 0)]
-    assert "it was cancelled; kernel GENERIC (no RSS) runs until the next restart" in restarts.standing(own_state)
+    assert "it was cancelled; kernel GENERIC (no RSS) runs until the next restart" in awaited.sentence(own_state)
     assert stored_cancelled(own_state)
     ended_for_good(machine, own_state)
 
@@ -256,22 +256,22 @@ def stored_cancelled(folder: Path) -> bool:
 
 def test_a_boot_that_comes_too_late_is_not_the_one(machine: Machine, own_state: Path) -> None:
     begun(machine, own_state, plan("kernel"))
-    record = restarts.read(own_state)
+    record = awaited.read(own_state)
     assert record
-    restarts._write(own_state, replace(record, until=time.time() - 1))
+    awaited.write(own_state, replace(record, until=time.time() - 1))
     machine.boot()
     went_on(machine)
-    assert "came up more than 30 min after" in restarts.standing(own_state)
+    assert "came up more than 30 min after" in awaited.sentence(own_state)
     ended_for_good(machine, own_state)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1", '{"run": 5}', "\x00" * 200])
 def test_a_damaged_record_is_set_aside_and_said(machine: Machine, own_state: Path, text: str) -> None:
     begun(machine, own_state, plan("kernel"))
-    (own_state / restarts.NAME).write_text(text)
+    (own_state / awaited.NAME).write_text(text)
     machine.boot()
-    assert went_on(machine) == 0 and not restarts.came_up(own_state)
-    assert [one.name for one in found(own_state)] == [restarts.NAME]
+    assert went_on(machine) == 0 and not awaited.came_up(own_state)
+    assert [one.name for one in found(own_state)] == [awaited.NAME]
     assert "can be taken up by hand" in found(own_state)[0].why
     ended_for_good(machine, own_state)
 
@@ -283,13 +283,13 @@ def test_a_run_that_is_gone_ends_it(machine: Machine, own_state: Path) -> None:
     store.close()
     machine.boot()
     went_on(machine)
-    assert "did not go on" in restarts.standing(own_state) and len(machine.asked) == 1
+    assert "did not go on" in awaited.sentence(own_state) and len(machine.asked) == 1
 
 
 def test_another_run_is_not_disturbed_by_what_was_waited_for(machine: Machine, own_state: Path) -> None:
     begun(machine, own_state, plan("generic"))
     begun(machine, own_state, replace(plan("kernel"), rungs=()), agreed=0)
-    assert restarts.read(own_state) is None
+    assert awaited.read(own_state) is None
     machine.boot()
     went_on(machine)
     assert len(machine.asked) == 1 and trials_of_all(own_state) == 0

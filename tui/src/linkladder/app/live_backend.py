@@ -18,7 +18,6 @@ from linkladder.errors import UsageError
 from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
-from linkladder.run import restarts
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat, terminal
@@ -45,6 +44,8 @@ class LiveBackend(Machine, StoredRuns):
     # --- this machine
 
     def home(self) -> HomeView:
+        from linkladder.run import awaited  # imported late, so that the first frame comes sooner
+
         seen = self.overview()
         troubles = [as_finding(seen.trouble)] if seen.trouble else []
         link = Link()
@@ -62,7 +63,7 @@ class LiveBackend(Machine, StoredRuns):
             seen.runs[0].plan if seen.runs else "",
             f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unread else "",
             seen.hosts,
-            restarts.standing(self.folder),
+            awaited.sentence(self.folder),
         )
 
     def facts(self) -> HostFacts:

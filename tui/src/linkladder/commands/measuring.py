@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path as FilePath
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkladder import events as ev
 from linkladder import phrases, state
@@ -18,7 +18,6 @@ from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.run_lines import Lines
 from linkladder.commands.stored import write_json
 from linkladder.engine import Controls
-from linkladder.engine.boots import Boots
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
@@ -26,13 +25,15 @@ from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
 from linkladder.plan.read import ALSO
 from linkladder.printable import clean
 from linkladder.run import lock, process
-from linkladder.run import restarts as run_restarts
 from linkladder.run.session import LiveSession
 from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
 from linkladder.trust import peers
 from linkladder.verdicts import LEAST_PAIRS
+
+if TYPE_CHECKING:
+    from linkladder.engine.kernels import Boots
 
 AGREE = "--restart agrees to it"
 LONG = ("ladder", "ladder-long")
@@ -137,7 +138,13 @@ def _with_peer(plan: Plan) -> Plan:
 def _restarts(args: argparse.Namespace, plan: Plan) -> Boots | None:
     """How often the machine may restart for the plan, after asking the person; None where it need not or cannot."""
     count = restarts(plan)
-    if not count or (kernels := run_restarts.kernels()).why_not:
+    if not count:
+        return None
+    from linkladder.engine.kernels import Boots  # imported late, as hardly any run restarts the machine
+    from linkladder.run import restarting
+
+    kernels = restarting.kernels()
+    if kernels.why_not:
         return None
     if not args.restart:
         if not sys.stdin.isatty():

@@ -13,7 +13,6 @@ from linkladder import host, phrases, state, units
 from linkladder import plan as plans
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
-from linkladder.engine.boots import Boots
 from linkladder.engine.command_lines import planned
 from linkladder.engine.left_out import in_vain, refuse_absent_cores, without_room
 from linkladder.engine.paths import PathUnknown, resolve
@@ -23,7 +22,6 @@ from linkladder.host import programs
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
-from linkladder.run import restarts
 from linkladder.tools import ToolVersions
 from linkladder.trust import peers
 from linkladder.wire import PORTS, Facts, HelloReply
@@ -72,7 +70,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
     plan, strength = generators.planned(plan, facts, state.folder())
     refuse_absent_cores(plan, facts)
-    plan, vain = _without_vain(plan, facts, Boots(restarts.kernels()))
+    plan, vain = _without_vain(plan, facts)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes {_takes(plan)}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
     for line in _restarts(plan):
@@ -117,15 +115,25 @@ def _restarts(plan: Plan) -> list[str]:
     ]
 
 
-def _without_vain(plan: Plan, facts: dict[str, HostFacts], boots: Boots) -> tuple[Plan, dict[RungName, dict[str, str]]]:
+def _without_vain(plan: Plan, facts: dict[str, HostFacts]) -> tuple[Plan, dict[RungName, dict[str, str]]]:
     """The plan without what would change nothing on these machines, and why; all of it where a peer is not known."""
     rungs, found = [], {}
     for rung in plan.rungs:
         known = all(path.peer and path.peer in facts for path in rung.paths)
         gone = found[rung.name] = in_vain(rung, rung.paths, facts) if known else without_room(rung, rung.paths)
-        gone |= boots.lacking(rung)
+        gone |= _without_kernels(rung)
         rungs.append(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
     return replace(plan, rungs=tuple(rungs)), found
+
+
+def _without_kernels(rung: Rung) -> dict[str, str]:
+    """Experiments that need a kernel which this machine cannot boot, and why."""
+    if not plans.boots(rung):
+        return {}
+    from linkladder.engine.kernels import Boots  # imported late, as hardly any plan needs it
+    from linkladder.run import restarting
+
+    return Boots(restarting.kernels()).lacking(rung)
 
 
 def _steps(rung: Rung) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkladder import judge
-from linkladder.model import RunState
+from linkladder import plan as plans
+from linkladder.model import Rung, RunState
 from linkladder.store import KeptVerdict, Store
 from linkladder.verdicts import Judgement, Verdict
 
@@ -19,6 +20,16 @@ def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled:
     verdict = _kept(judged.judgement) if whole else KeptVerdict(Verdict.INCOMPLETE)
     store.finish(run_id, state, verdict, reason, rungs, cancelled)
     return {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
+
+
+def skipped(store: Store, run_id: str, rung: Rung) -> str:
+    """Note how much of a rung was measured before the operator left it; why it is not measured, if nothing was."""
+    stored = len([name for name, _, _ in store.done(run_id) if name == rung.name])
+    if not stored:
+        return "skipped by the operator"
+    of = f"{stored} of {plans.trials(rung)} trials"
+    store.note(run_id, f"{rung.name}: the rest was skipped by the operator after {of}")
+    return ""
 
 
 def _kept(judged: Judgement) -> KeptVerdict:

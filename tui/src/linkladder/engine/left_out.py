@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from linkladder import tools, units, wire
 from linkladder.errors import UsageError
@@ -25,6 +26,18 @@ from linkladder.model import (
 from linkladder.model.same_setting import identity, once_more
 from linkladder.peer import EndPoint
 from linkladder.tools import ToolVersions
+
+if TYPE_CHECKING:
+    from linkladder.engine.kernels import Boots
+
+
+def boots_for(plan: Plan) -> Boots | None:
+    """For a plan that needs kernels, and that nobody has agreed to restart this machine for; None for any other."""
+    if not any(e.kernel for rung in plan.rungs for e in rung.experiments):
+        return None
+    from linkladder.engine.kernels import Boots  # imported late, as hardly any plan needs it
+
+    return Boots()
 
 
 async def cores_there(plan: Plan, near: EndPoint, far: Mapping[str, HostFacts]) -> None:

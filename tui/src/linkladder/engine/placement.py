@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from linkladder import host, tools, units
 from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, TrialResult
@@ -94,3 +95,9 @@ def _round_trip(
         add(f"{now}{held}: the way has become shorter, not longer", True)
     else:
         add(f"{now}{held}")
+
+
+def answered(before: str) -> str:
+    """That the operator says that the machines stand where they should, and when, after what was said before."""
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"

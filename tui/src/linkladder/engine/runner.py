@@ -7,24 +7,23 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from linkladder import events as ev
 from linkladder import phrases, wire
 from linkladder import plan as plans
-from linkladder.engine.boots import Boots
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
-from linkladder.engine.conclusion import conclude
+from linkladder.engine.conclusion import conclude, skipped
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, attempt, way, without_one
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import Missed, grown
 from linkladder.engine.interruptions import TRIES, carrier_news, given_up, with_carriers
-from linkladder.engine.left_out import cores_there, in_vain
+from linkladder.engine.left_out import boots_for, cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
-from linkladder.engine.placement import SURVEY, evidence, survey, together
+from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import admitted, keep_host, take_up
 from linkladder.engine.route import Route, bundled, routes
@@ -47,6 +46,9 @@ from linkladder.model import (
 from linkladder.peer import EndPoint, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 
+if TYPE_CHECKING:
+    from linkladder.engine.kernels import Boots
+
 Paths = tuple[Path, ...]
 
 
@@ -64,7 +66,7 @@ class Engine:
         boots: Boots | None = None,  # none may be had unless it says so
     ) -> None:
         self.plan, self.store, self.near, self._connect = plan, store, near, connect
-        self.controls, self.boots = Controls(), boots or Boots()
+        self.controls, self.boots = Controls(), boots or boots_for(plan)
         self.run_id = resume or ""
         self._resumed = resume is not None
         self._operator = operator
@@ -112,7 +114,8 @@ class Engine:
                 self._keep_host(peer, facts)
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
-            await self.boots.back(self.controls, self._emit)
+            if self.boots:
+                await self.boots.back(self.controls, self._emit)
         except (Stop, Unreachable, Refused, PeerLost, LinkladderError) as error:
             state, reason = RunState.INCOMPLETE, in_a_line(error)
         except asyncio.CancelledError:
@@ -177,11 +180,7 @@ class Engine:
         except PathUnknown as error:
             unavailable = str(error)
         except Skipped:
-            stored = len([name for name, _, _ in self.store.done(self.run_id) if name == rung.name])
-            unavailable = "" if stored else "skipped by the operator"
-            if stored:
-                of = f"{stored} of {plans.trials(rung)} trials"
-                self.store.note(self.run_id, f"{rung.name}: the rest was skipped by the operator after {of}")
+            unavailable = skipped(self.store, self.run_id, rung)
         if unavailable:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
@@ -232,8 +231,7 @@ class Engine:
         for peer in rung.peers:
             await self._ends.drop(peer)
         self._keep_notes()
-        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
+        return answered(before)
 
     async def _look(self, rung: Rung, asked: str, word: str) -> tuple[Paths, Evidence]:
         """Reach the far ends, and check what can be checked of where they stand."""
@@ -283,7 +281,8 @@ class Engine:
                 last = todo.popleft()
             else:
                 return
-            await self.boots.reach(rung.name, *last, self.controls, self._emit)
+            if self.boots:
+                await self.boots.reach(rung.name, *last, self.controls, self._emit)
             await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
             self._index += not again
 
@@ -324,7 +323,8 @@ class Engine:
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
-        found = in_vain(rung, paths, await self._ends.tell(rung.peers)) | self.boots.lacking(rung)
+        found = self.boots.lacking(rung) if self.boots else {}
+        found |= in_vain(rung, paths, await self._ends.tell(rung.peers))
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")
         return found

@@ -22,12 +22,14 @@ Numbers and their units are formatted by linkladder.units.
 from __future__ import annotations
 
 from linkladder.phrases.arms import (
+    agreed,
     arm,
     arms_apart,
     beside,
     cores,
     difference,
     kernel,
+    restarts,
     settings,
     special,
     streams,
@@ -40,7 +42,6 @@ from linkladder.phrases.control_channel import back, once_more_with, one_address
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, rests_on_repeats, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
-from linkladder.phrases.restarts import agreed, restarts
 from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
 from linkladder.phrases.to_set import to_set

@@ -8,14 +8,18 @@ and the paths that a plan leaves out come from the operator's link description, 
 
 from __future__ import annotations
 
-from linkladder.plan.boots import BOOT, ORDINARY, Boot, boots, restarts
 from linkladder.plan.expand import (
+    BOOT,
     DISCARDED,
+    ORDINARY,
     SEARCH,
+    Boot,
+    boots,
     longest,
     measured,
     only_pings,
     order,
+    restarts,
     seconds,
     to_try,
     trial_seconds,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
-from linkladder.plan.boots import BOOT, Boot, by_boot, restarts
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -21,6 +20,8 @@ SEARCH, MOST_SEARCHES = 20.0, 2  # seconds to find a generator's strongest setti
 HOUR = 3600.0  # the longest trial in seconds, so that its results in memory stay small even in a soak
 DISCARDED = 1.0  # seconds of uncounted load before a trial whose adapters have just restarted
 AGAIN = "again"  # label of a comparison's first arm measured a second time
+BOOT = 90.0  # seconds that a restart is expected to take
+ORDINARY = "kernel"  # the appliance's own, which every boot takes that nobody asks another of
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
 
@@ -186,7 +187,7 @@ def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
             for exp in arms if repeat % 2 == 0 else reversed(arms):
                 if repeat < exp.repeats:
                     yield exp, repeat
-    yield from by_boot(booted)
+    yield from _by_boot(booted)
 
 
 def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:
@@ -195,3 +196,43 @@ def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:
     for exp in experiments:
         groups.setdefault(exp.baseline or exp.id, []).append(exp)
     return [sorted(arms, key=lambda e: not e.begins) for arms in groups.values()]
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One boot of a plan: the kernel that must run, for which repeat on which rung."""
+
+    rung: RungName
+    kernel: str
+    repeat: int
+
+
+def _by_boot(experiments: Sequence[Experiment]) -> Iterator[tuple[Experiment, int]]:
+    """The trials of these experiments, all of which need a kernel, in the order of their boots.
+
+    The kernel that the coin chose is first, and the order is mirrored every other time: A B, B A, A B ... Every boot
+    is a new one, also where two of a kernel follow each other: what differs from boot to boot is the noise that counts.
+    """
+    begins = next((e.kernel for e in experiments if e.begins), "")
+    kernels = sorted(dict.fromkeys(e.kernel for e in experiments), key=lambda kernel: kernel != begins)
+    for repeat in range(max((e.repeats for e in experiments), default=0)):
+        for kernel in kernels if repeat % 2 == 0 else reversed(kernels):
+            yield from ((e, repeat) for e in experiments if e.kernel == kernel and repeat < e.repeats)
+
+
+def boots(plan: Plan | Rung) -> tuple[Boot, ...]:
+    """All boots that a plan needs, in order; none where it runs on whichever kernel is there."""
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    return tuple(
+        dict.fromkeys(
+            Boot(rung.name, e.kernel, repeat)
+            for rung in rungs
+            for e, repeat in _by_boot([e for e in rung.experiments if e.kernel])
+        )
+    )
+
+
+def restarts(plan: Plan | Rung) -> int:
+    """How often the machine restarts for a plan at most: for each boot, and back to its own kernel."""
+    needed = boots(plan)
+    return len(needed) + (needed[-1].kernel != ORDINARY) if needed else 0

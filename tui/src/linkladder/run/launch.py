@@ -14,7 +14,7 @@ from linkladder import codec, diary, drafts
 from linkladder import plan as plans
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan
-from linkladder.run import lock, restarts
+from linkladder.run import lock
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat
 
@@ -47,7 +47,9 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
 
 def after_restart(folder: Path) -> None:
     """Take up the run for which this machine has restarted, if there is one, in a process of its own."""
-    if restarts.came_up(folder):
+    from linkladder.run import awaited  # imported late, so that the first frame comes sooner
+
+    if awaited.came_up(folder):
         spawn(folder, [sys.executable, "-m", "linkladder.run.process", "--after-restart"])
 
 

@@ -18,15 +18,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkladder import codec, diary, state
 from linkladder.engine import Controls, Engine
-from linkladder.engine.boots import Boots
 from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
 from linkladder.peer import Connector, near_end
-from linkladder.run import eventlog, orders, restarts
+from linkladder.run import eventlog, orders
 from linkladder.run.lock import RunLock, locked
 from linkladder.store import Store
 
@@ -34,6 +34,9 @@ KEEP_LOGS = 5
 SPARE = 128 * 1024  # bytes kept free for a run's last events if the disk gets full
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
 BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # no reason is kept
+if TYPE_CHECKING:
+    from linkladder.engine.kernels import Boots
+
 log = logging.getLogger("linkladder.run")
 
 Tell = Callable[[Event, float, Controls], None]  # takes an event, seconds since the run began, and the run's controls
@@ -55,8 +58,7 @@ def main(argv: list[str] | None = None) -> int:
                 _go_on(lock)
             elif args.plan:
                 plan = codec.from_json(Plan, json.loads(args.plan.read_text(encoding="utf-8")))
-                boots = Boots(restarts.kernels(), args.restarts) if args.restarts else None
-                asyncio.run(measure(lock, plan, args.resume or None, boots=boots))
+                asyncio.run(measure(lock, plan, args.resume or None, boots=_agreed(args.restarts)))
     except LinkladderError as error:
         log.error("the run ended: %s", in_a_line(error))
         return error.exit_code
@@ -66,10 +68,23 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+def _agreed(count: int) -> Boots | None:
+    """So many restarts, to which a person has agreed."""
+    if not count:
+        return None
+    from linkladder.engine.kernels import Boots  # imported late, as hardly any run restarts the machine
+    from linkladder.run import restarting
+
+    return Boots(restarting.kernels(), count)
+
+
 def _go_on(lock: RunLock) -> None:
     """Go on with the run that waits for this boot, if it is the one that was asked for."""
+    from linkladder.engine.kernels import Boots  # imported late, for the same reason
+    from linkladder.run import restarting
+
     folder = lock.folder
-    taken = restarts.take(folder)
+    taken = restarting.take(folder)
     if taken is None:
         return
     why = taken.ended
@@ -79,14 +94,14 @@ def _go_on(lock: RunLock) -> None:
             store.settle(lambda run: False)  # this process holds the lock: nobody else measures
             plan = store.load(taken.run, output=False).run.plan
             store.close()
-            boots = Boots(restarts.kernels(), taken.left, taken.boot)
+            boots = Boots(restarting.kernels(), taken.left, taken.boot)
             asyncio.run(measure(lock, plan, taken.run, operator=False, boots=boots))
     except Exception as error:
         why = reason_of(error)
         raise
     finally:
         if why:
-            restarts.end(folder, why)
+            restarting.end(folder, why)
 
 
 async def measure(
@@ -104,9 +119,11 @@ async def measure(
 
     If the plan needs another kernel, the machine restarts once the run has ended, and the run then goes on.
     """
+    from linkladder.run import awaited  # imported late, so that a run starts faster
+
     folder = lock.folder
     if boots is None or boots.here is None:  # what an earlier run waited for is over with this one
-        restarts.clear(folder)
+        awaited.clear(folder)
     path = _new_log(folder)
     began = time.monotonic()
     recorder = eventlog.Recorder(path, spare=SPARE)
@@ -118,7 +135,7 @@ async def measure(
             to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
             engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume, boots=boots)
             if boots:
-                boots.keep = lambda boot: restarts.keep(folder, engine.run_id, boot, boots.agreed - 1)
+                boots.keep = lambda boot: awaited.keep(folder, engine.run_id, boot, boots.agreed - 1)
             controls = engine.controls
             if note:
                 controls.note(note)
@@ -149,7 +166,9 @@ async def measure(
         recorder.close()
         store.close()
     if boots and last:
-        await restarts.after(folder, boots, last)
+        from linkladder.run import restarting  # imported late, as hardly any run restarts the machine
+
+        await restarting.after(folder, boots, last)
     return last
 
 
