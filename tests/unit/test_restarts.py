@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import codec, host
+from linkladder import codec, host, reservation
 from linkladder import plan as plans
 from linkladder.damage import found
 from linkladder.host import switches
@@ -273,6 +273,17 @@ def test_a_damaged_record_is_set_aside_and_said(machine: Machine, own_state: Pat
     assert went_on(machine) == 0 and not awaited.came_up(own_state)
     assert [one.name for one in found(own_state)] == [awaited.NAME]
     assert "can be taken up by hand" in found(own_state)[0].why
+    ended_for_good(machine, own_state)
+
+
+def test_an_appliance_that_is_busy_after_the_restart_ends_it_in_words(machine: Machine, own_state: Path) -> None:
+    begun(machine, own_state, plan("kernel"))
+    machine.boot()
+    reserved = reservation.Reservation()
+    reserved.take("beta, run 7")
+    went_on(machine)
+    reserved.release()
+    assert "this appliance is busy" in awaited.sentence(own_state) and "this appliance is busy" in reason(own_state)
     ended_for_good(machine, own_state)
 
 

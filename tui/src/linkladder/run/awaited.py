@@ -6,6 +6,7 @@ marked as taken before the run goes on, so that each record is used once, and sa
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from dataclasses import dataclass, replace
@@ -42,7 +43,8 @@ def read(folder: Path) -> Awaited | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):
-        damage.set_aside([path], DAMAGED)
+        with contextlib.suppress(OSError):  # on a disk that cannot be written nothing restarts anyway
+            damage.set_aside([path], DAMAGED)
         return None
 
 
