@@ -213,8 +213,10 @@ def _by_boot(experiments: Sequence[Experiment]) -> Iterator[tuple[Experiment, in
     The kernel that the coin chose is first, and the order is mirrored every other time: A B, B A, A B ... Every boot
     is a new one, also where two of a kernel follow each other: what differs from boot to boot is the noise that counts.
     """
-    begins = next((e.kernel for e in experiments if e.begins), "")
-    kernels = sorted(dict.fromkeys(e.kernel for e in experiments), key=lambda kernel: kernel != begins)
+    first = min((e for e in experiments if e.begins), key=lambda e: e.id, default=None)  # one coin for all loads
+    kernels = sorted(
+        {e.kernel for e in experiments}, key=lambda kernel: (first is None or kernel != first.kernel, kernel)
+    )
     for repeat in range(max((e.repeats for e in experiments), default=0)):
         for kernel in kernels if repeat % 2 == 0 else reversed(kernels):
             yield from ((e, repeat) for e in experiments if e.kernel == kernel and repeat < e.repeats)
