@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from linkladder import codec, events, formats, report
-from linkladder.app.backend import Finding, PairingState, PairStage, PeerView, Setting
+from linkladder.app.backend import PairingState, PairStage, PeerView, Setting
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.ladder import LadderScreen
+from linkladder.findings import Finding, Health
 from linkladder.host.switches import Appliance
 from linkladder.judge import judge_document
 from linkladder.model import Document, ExperimentResult, HostFacts, RungResult, TrialResult
@@ -145,7 +146,7 @@ def peers() -> tuple[PeerView, ...]:
 def fresh() -> Alpha:
     """alpha before it knew anybody."""
     told = _alpha()
-    findings = tuple(codec.from_json(Finding, f) for f in told["findings"])
+    findings = tuple(Finding(f["title"], Health(f["state"]), f["detail"], f["remedy"]) for f in told["findings"])
     settings = tuple(codec.from_json(Setting, s) for s in told["settings"])
     made = Alpha(formats.record(HostFacts, told["host"], "linkladder/1"), findings, settings)
     made.switches = codec.from_json(Appliance, told["switches"])
