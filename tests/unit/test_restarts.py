@@ -19,6 +19,7 @@ import pytest
 
 from linkladder import codec, host, reservation
 from linkladder import plan as plans
+from linkladder.app.live_backend import LiveBackend
 from linkladder.damage import found
 from linkladder.host import switches
 from linkladder.model import Document, Plan, RunState
@@ -133,6 +134,16 @@ def test_home_says_what_is_waited_for(machine: Machine, own_state: Path) -> None
     assert went_on(machine) == 0 and trials(own_state) == []
     machine.boot()
     assert "goes on after the restart with kernel GENERIC" in awaited.sentence(own_state)
+
+
+def test_home_offers_to_go_on_only_where_the_process_is_gone(machine: Machine, own_state: Path) -> None:
+    begun(machine, own_state, plan("kernel"))
+    machine.boot()
+    went_on(machine)
+    home = LiveBackend("a test").home
+    assert home().resumable, "the restart did not come"
+    with lock.locked(own_state):
+        assert home().resumable is None and "this machine restarts now" in home().restart
 
 
 def test_another_kernel_than_asked_ends_the_run(machine: Machine, own_state: Path) -> None:

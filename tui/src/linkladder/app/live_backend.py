@@ -18,6 +18,7 @@ from linkladder.errors import UsageError
 from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
+from linkladder.run import lock
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat, terminal
@@ -59,7 +60,7 @@ class LiveBackend(Machine, StoredRuns):
             self.peers(),
             link,
             seen.last,
-            seen.resumable,
+            None if lock.measuring(self.folder) else seen.resumable,  # such as one that is about to restart
             seen.runs[0].plan if seen.runs else "",
             f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unread else "",
             seen.hosts,
