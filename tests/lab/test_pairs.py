@@ -182,7 +182,7 @@ warmup = 0
 
 
 def test_a_mesh_of_eight_is_measured_to_its_end_but_for_the_one_that_was_killed() -> None:
-    with ManyEnds("lle", Link(rate=5e7), ends=8).paired() as lab:
+    with ManyEnds("le8", Link(rate=5e7), ends=8).paired() as lab:
         process = run(lab, MESH, EIGHT)
         mischief.until(lambda: True if finished(lab) >= 3 else None, 120, "no three rounds came to an end")
         end_control(lab, "epsilon")
