@@ -129,7 +129,8 @@ def _printed(exp: Experiment, where: tools.Layout, flows: list[_Flow], serves: b
     udp = exp.protocol is Protocol.UDP
     word, size = ("UDP", "UDP buffer") if udp else ("TCP", "TCP window")
     mine, theirs = _addresses(where.server if serves and where.server else where.client)
-    kind = " (full-duplex)" if exp.direction is Direction.DUPLEX else ""
+    back = exp.direction is Direction.REVERSE and where.reverse_flag
+    kind = " (full-duplex)" if exp.direction is Direction.DUPLEX else " (reverse)" if back else ""
     named = f"Server listening on {word} port {PORT} with pid 1"
     if not serves:
         named = f"Client connecting to {theirs}, {word} port {PORT} with pid 2 ({exp.streams} flows)"
@@ -138,7 +139,6 @@ def _printed(exp: Experiment, where: tools.Layout, flows: list[_Flow], serves: b
         ports = (PORT, 40_000 + n) if serves else (40_000 + n, PORT)
         head.append(f"[{n:3}] local {mine} port {ports[0]} connected with {theirs} port {ports[1]}{kind} (sock={n})")
     rows: list[tuple[int, int, str]] = []
-    back = exp.direction is Direction.REVERSE and where.reverse_flag
     for flow in flows:
         to_server = flow.forward and not back
         star = "*" if exp.direction is Direction.DUPLEX and not to_server else ""
