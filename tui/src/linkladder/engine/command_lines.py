@@ -11,6 +11,7 @@ from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
 from linkladder.model import Affinity, End, Experiment, HostFacts, Path, Setting
 from linkladder.model.several_legs import loads
+from linkladder.phrases import control_channel
 from linkladder.settings import on_adapter
 
 
@@ -56,7 +57,7 @@ def _of_leg(
     """`before`: the lines of the trial's other legs, as an adapter of several paths is set once."""
     address = {End.NEAR: path.local, End.FAR: path.remote}
     if not (path.local and path.remote):
-        return (f"{names[End.NEAR]} to {names[End.FAR]}: not measured while an end of it is out of reach",)
+        return (control_channel.not_measured(names[End.NEAR], names[End.FAR]),)
     try:
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
     except tools.Unavailable as error:

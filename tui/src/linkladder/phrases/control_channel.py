@@ -22,6 +22,11 @@ def one_address(peer: str, address: str) -> str:
     return f"{peer} has no address beside those under test ({address}): an outage of its card cuts control as well."
 
 
+def not_measured(near: str, far: str) -> str:
+    """Shown in place of the commands of a path whose addresses nobody can tell by now."""
+    return f"{near} to {far}: not measured while an end of it is {OUT_OF_REACH}"
+
+
 def out_of_reach(peer: str, why: str, retry_in: float | None = None) -> str:
     """`retry_in`: seconds until it is sought again, 0 where that was given up; None: nothing is said of it."""
     again = "" if retry_in is None else f", trying again in {math.ceil(retry_in)} s" if retry_in else ", given up"
