@@ -100,12 +100,18 @@ def test_up_comes_what_is_in_a_bundle_or_was_taken_down(
 
 
 def test_on_linux_the_next_hops_of_one_route_are_members(anything_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "capture", lambda argv: json.dumps(ROUTES) if argv[0] == members.PROGRAMS[-1] else "")
-    monkeypatch.setattr(members, "_flags", lambda name: 0x1003)
+    flags = ["UP"]
+
+    def ip(argv: list[str]) -> str:
+        if argv[0] != members.PROGRAMS[-1]:
+            return ""
+        return json.dumps(ROUTES if "route" in argv else [{"ifname": name, "flags": flags} for name in ("m0", "m1")])
+
+    monkeypatch.setattr(members, "capture", ip)
     (step,) = commands(verbs.build("measure", "member", ["m1", "down"], "Linux"))
     assert step[1:] == ["link", "set", "dev", "m1", "down"]
     assert "no member" in refusal("mg0", "down", system="Linux")
-    monkeypatch.setattr(members, "_flags", lambda name: 0x1002)
+    flags.clear()
     assert "that is up" in refusal("m1", "down", system="Linux")
     monkeypatch.setattr(members, "capture", lambda argv: "")
     assert "no member" in refusal("m1", "down", system="Linux"), "nobody tells of any route"

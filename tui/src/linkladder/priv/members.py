@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from typing import Any
 
 from linkladder.priv.appliance import measuring_adapter
 from linkladder.priv.checks import Refused, exactly, one_of
@@ -60,15 +61,7 @@ def _carrying(system: str, names: set[str]) -> set[str]:
     if system == "FreeBSD":
         up = re.findall(r"^(\S+): flags=\w+<(?:\w+,)*UP[,>]", capture([IFCONFIG, "-a"]), re.MULTILINE)
         return names & set(up)
-    return {one for one in names if _flags(one) & 1}  # IFF_UP
-
-
-def _flags(name: str) -> int:
-    try:
-        with open(f"/sys/class/net/{name}/flags", encoding="ascii") as file:
-            return int(file.read(), 16)
-    except (OSError, ValueError):
-        return 0
+    return names & {link["ifname"] for link in _shown_by_ip("link") if "UP" in link["flags"]}
 
 
 def _of_lagg(text: str) -> list[set[str]]:
@@ -87,5 +80,12 @@ def _of_bonds(name: str) -> list[set[str]]:
 
 
 def _of_routes() -> list[set[str]]:
-    text = next(filter(None, (capture([ip, "-j", "route", "show"]) for ip in PROGRAMS)), "[]")
-    return [{hop["dev"] for hop in route["nexthops"]} for route in json.loads(text) if "nexthops" in route]
+    return [{hop["dev"] for hop in route["nexthops"]} for route in _shown_by_ip("route") if "nexthops" in route]
+
+
+def _shown_by_ip(what: str) -> list[dict[str, Any]]:
+    """What ip shows in this network namespace, of which /sys may tell nothing."""
+    found: list[dict[str, Any]] = json.loads(
+        next(filter(None, (capture([ip, "-j", what, "show"]) for ip in PROGRAMS)), "[]")
+    )
+    return found
