@@ -55,6 +55,8 @@ HOST = HostFacts(
     "alpha", os="FreeBSD", release="15.1-RELEASE", cpu="Xeon", cores=4, memory=8 << 30, virtual="VMware", nics=NICS,
     tools={"iperf": "2.2.1", "netperf": "2.7.1"},
 )  # fmt: skip
+FAR_CARD = replace(NICS[1], addresses=("10.9.0.2",))  # where it was last, at the other side of the link
+FAR = replace(HOST, name="beta", nics=(NICS[0], FAR_CARD, NICS[2]))
 LINK = Link(
     CONTRACT,
     {
@@ -190,7 +192,7 @@ def the_document(failed: bool = False) -> Document:
         rungs[-1] = replace(last, experiments=(*last.experiments[:-1], replace(last.experiments[-1], trials=(bad,))))
     info = RunInfo(
         RUN, "2026-11-21T10:15:00+00:00", the_plan(), RunState.COMPLETE, "2026-11-21T10:21:00+00:00", "0.1.0",
-        (RunEnd("near", HOST), RunEnd("beta", replace(HOST, name="beta"))), ("rack 12, port 3",),
+        (RunEnd("near", HOST), RunEnd("beta", FAR)), ("rack 12, port 3",),
     )  # fmt: skip
     return Document(info, tuple(rungs))
 

@@ -15,6 +15,7 @@ def told() -> Rows:
     for end in ("near", "beta"):
         yield f"no card of {end} has the path's address", card(end, addresses=["10.77.0.1"]), UNSURE, C.ELSEWHERE
         yield f"the card of {end} was down when it was asked", card(end, up=False), UNSURE, C.OWN_CARD
+    yield "an end that was moved told of the one address that it had at another rung", moved, PASS, C.REACHED
     yield "a path by an interface that the near end does not have", interface("ix7"), UNSURE, C.ELSEWHERE
     yield "a path by an interface that the near end has", interface("dc0"), PASS, C.REACHED
     yield "an end that told of no addresses at all", without_addresses, PASS, C.REACHED
@@ -65,6 +66,11 @@ def card(end: str, **facts: Any) -> Edit:
         next(nic for nic in d["run"]["hosts"][end]["nics"] if nic["name"] == "dc0").update(copy.deepcopy(facts))
 
     return edit
+
+
+def moved(d: Json) -> None:
+    for nic in d["run"]["hosts"]["beta"]["nics"]:
+        nic["addresses"] = nic["addresses"] if nic["name"] == "sv0" else []
 
 
 def without_addresses(d: Json) -> None:

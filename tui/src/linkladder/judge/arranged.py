@@ -259,17 +259,15 @@ def own_facts(rung: RungResult, document: Document) -> list[Concern]:
     """Concerns about ends that told of no such card as a path names, or of one that was down.
 
     Needs an end's facts with addresses of its cards. What does not fit may have been told at another time or by another
-    machine: it refutes nothing that was measured, but no PASS that rests on it is firm.
+    machine: it refutes nothing that was measured, but no PASS that rests on it is firm. An end that was moved between
+    rungs has the addresses of one of them only.
     """
     if not any(t.ok for e in rung.experiments for t in e.trials):
         return []
     strange = [
-        _strange(document, name, interface, address)
-        for path in rung.paths
-        for name, interface, address in (
-            (path.origin or End.NEAR, path.local_interface, path.local),
-            (path.peer, path.remote_interface, path.remote),
-        )
+        _strange(host, name, interface, address)
+        for name, interface, address in _sides(rung)
+        if (host := document.run.facts(name)) and not _was_moved(name, _addresses(host), rung, document)
     ]
     off = [(nic, end) for end, nic in cards(rung, document) if not nic.up or nic.carrier is False]
     down = [say_of_cards.was_down(nic.name, end) for nic, end in off]
@@ -280,12 +278,24 @@ def own_facts(rung: RungResult, document: Document) -> list[Concern]:
     ]
 
 
-def _strange(document: Document, name: str, interface: str, address: str) -> str:
+def _sides(rung: RungResult) -> list[tuple[str, str, str]]:
+    """The end, card and address at either side of each of its paths."""
+    near = [(path.origin or End.NEAR, path.local_interface, path.local) for path in rung.paths]
+    return [*near, *((path.peer, path.remote_interface, path.remote) for path in rung.paths)]
+
+
+def _was_moved(name: str, known: set[str], rung: RungResult, document: Document) -> bool:
+    """Whether the end told what it has at one other rung: one that stayed where it was has the addresses of all."""
+    others = [r for r in document.rungs if r.name not in (rung.name, RungName.LOCALHOST)]
+    of_rungs = {frozenset(_canonical(at) for who, _, at in _sides(r) if who == name) for r in others}
+    of_rungs.discard(frozenset(_canonical(at) for who, _, at in _sides(rung) if who == name))
+    return sum(1 for there in of_rungs if there and there <= known) == 1
+
+
+def _strange(host: HostFacts, name: str, interface: str, address: str) -> str:
     """What the end of this name does not have: the address, or a card of that name; '' if nothing."""
-    host = document.run.facts(name)
-    known = _addresses(host) if host else set()
-    at = _canonical(address)
-    if host is None or not known or not at:
+    known, at = _addresses(host), _canonical(address)
+    if not known or not at:
         return ""
     if at not in known:
         return say_of_cards.no_such_address(name, address)
