@@ -57,3 +57,30 @@ def test_the_live_line_counts_what_is_left_down(capsys: pytest.CaptureFixture[st
     assert "50 s left in all" in capsys.readouterr().err
     shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST)), 0.0)  # skipped
     assert shown.progress.whole_left() == 0
+
+
+@pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here")
+def test_what_is_left_out_is_no_longer_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as the cores that this machine does not have: neither in what is left to do nor as done."""
+    text = PLAN.replace("streams = [1, 2, 3]", "cores = [1, 128]\nrepeats = 2")
+    plan = plans.with_link(plans.read_plan(text), plans.Link())
+    store = Store(state.folder())
+    run = store.begin(plan)
+    store.finish(run, RunState.INCOMPLETE)
+    store.close()
+    assert cli.main(["run", "--resume", run]) == 0
+    said = capsys.readouterr().err
+    assert "4 trials, about 8 s" in said and "localhost: 2 trials left out, 4 s left in all" in said, said
+    assert len(re.findall(r"^  tcp-", said, re.M)) == 2
+
+
+def test_a_rung_of_which_trials_are_left_out_ends_with_the_others() -> None:
+    plan = plans.read_plan(PLAN)
+    shown = Lines(quiet=True, terminal=False)
+    shown.show(ev.RunStarted("r", plan, 100.0, 6, 1, 20.0), 0.0)
+    shown.show(ev.RungStarted(RungName.LOCALHOST, 60.0, 3, 0, 1, 20.0), 0.0)
+    shown.show(ev.LeftOut(RungName.LOCALHOST, 1, 20.0), 0.0)
+    run, rung = shown.progress, shown.progress.rung(RungName.LOCALHOST)
+    assert (run.trials, run.whole_left(), rung.trials, rung.seconds - rung.spent) == (5, 60.0, 2, 20.0)
+    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST)), 0.0)
+    assert (run.done, run.whole_left()) == (2, 40.0)

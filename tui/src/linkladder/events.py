@@ -54,6 +54,15 @@ class PlanGrown:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Trials of a rung, as planned so far, are not run: they would change nothing on these machines."""
+
+    rung: RungName
+    trials: int
+    seconds: float  # that they were expected to take
+
+
+@dataclass(frozen=True)
 class GeneratorSought:
     """Short tests of the ways to generate a rung's loads have begun; GeneratorChosen ends them."""
 
@@ -195,6 +204,7 @@ Event = (
     RunStarted
     | RungStarted
     | PlanGrown
+    | LeftOut
     | GeneratorSought
     | GeneratorChosen
     | WaitingForOperator

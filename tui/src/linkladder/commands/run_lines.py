@@ -50,6 +50,9 @@ class Lines:
                     return f"  {event.rung}: the next step, beside the best so far"
                 again = "one more trial" if event.trials == 1 else f"{event.trials} more trials"
                 return f"  {event.rung}: the verdict is not settled: {again}"
+            case ev.LeftOut():
+                left = units.duration(self.progress.whole_left())
+                return f"  {event.rung}: {units.plural(event.trials, 'trial')} left out, {left} left in all"
             case ev.GeneratorSought():
                 return f"  {event.said}"
             case ev.GeneratorChosen():

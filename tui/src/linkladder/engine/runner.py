@@ -327,6 +327,10 @@ class Engine:
         found |= in_vain(rung, paths, await self._ends.tell(rung.peers))
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")
+        if found:
+            rest = replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in found))
+            trials, seconds = (of(rung) - of(rest) for of in (plans.trials, plans.seconds))
+            self._emit(ev.LeftOut(rung.name, int(trials), seconds))
         return found
 
     async def _pause(self, rung: Rung) -> None:

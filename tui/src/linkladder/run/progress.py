@@ -200,6 +200,10 @@ class Progress:
                 for counted in (self, self.rung(event.rung)):
                     counted.trials += event.trials
                     counted.seconds += event.seconds
+            case events.LeftOut():
+                for counted in (self, self.rung(event.rung)):
+                    counted.trials -= event.trials
+                    counted.seconds -= event.seconds
             case events.GeneratorSought():
                 self.search = (self.at, event.seconds)
                 self._tell(event.said)
