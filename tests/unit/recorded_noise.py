@@ -124,6 +124,16 @@ def arms(count: int, pairs: int, control: bool = False, step: int = 0, load: Pro
     return Rung(RungName.SAME_VLAN, experiments=tuple(made))
 
 
+def apart(count: int, pairs: int) -> Rung:
+    """So many changed settings, each beside an unchanged one of its own."""
+    made = []
+    for n in range(count):
+        base, tried = arms(1, pairs).experiments
+        base = replace(base, id=f"{base.id}-{n}")
+        made += [base, replace(tried, id=f"{tried.id}-{n}", baseline=base.id)]
+    return Rung(RungName.SAME_VLAN, experiments=tuple(made))
+
+
 def measured(
     dice: random.Random,
     path: str,
