@@ -97,7 +97,7 @@ def test_the_share_of_each_member_is_told_beside_the_odds_of_hashing() -> None:
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(Experiment("e", streams=16), (trial,)),))
     assert member_shares(rung) == [
         "near sent 16 flows 60 % by ix0, 40 % by ix1; "
-        "hashing puts 70 % of them or more on one member in 8 of 100 draws.",
+        "hashing alone puts as much or more on one member in 45 of 100 draws.",
         "far received 16 flows 25 % by ix0, 75 % by ix1; "
-        "hashing puts 70 % of them or more on one member in 8 of 100 draws.",
+        "hashing alone puts as much or more on one member in 8 of 100 draws.",
     ]

@@ -116,8 +116,8 @@ def member_shares(rung: RungResult) -> list[str]:
             counted = {m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members}
             total = sum(counted.values())
             if len(counted) > 1 and total:
-                chance = odds(flows, len(counted), LOPSIDED)
-                said.append(say.shares(end.name, sends, flows, {n: b / total for n, b in counted.items()}, chance))
+                found = {name: moved / total for name, moved in counted.items()}
+                said.append(say.shares(end.name, sends, flows, found, as_uneven(flows, found)))
     return said
 
 
@@ -159,6 +159,11 @@ def odds(flows: int, members: int, share: float) -> float:
     least = math.ceil(share * flows - 1e-9)
     counted = _no_member_with(least, flows, members)
     return float(1 - counted / members**flows)
+
+
+def as_uneven(flows: int, shares: Mapping[str, float]) -> float:
+    """The chance that hashing alone is as uneven as these shares; bytes come close to those of whole flows."""
+    return odds(flows, len(shares), round(max(shares.values()) * flows) / flows)
 
 
 def _no_member_with(least: int, flows: int, members: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
-from linkladder.judge.bundles import LOPSIDED, odds
+from linkladder.judge.bundles import as_uneven
 from linkladder.judge.disorder import disorder
 from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
@@ -55,7 +55,7 @@ def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[st
     for end, sends in ((trial.sender(way), True), (trial.receiver(way), False)):
         found = _shares({m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members})
         if len(found) > 1:
-            chance = None if asked.bundled == "roundrobin" else odds(most, len(found), LOPSIDED)
+            chance = None if asked.bundled == "roundrobin" else as_uneven(most, found)
             yield say.shares(end.name, sends, most, found, chance)
 
 

@@ -108,7 +108,8 @@ def lent(
 def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float | None) -> str:
     """Each card's share of what an end sent or received, such as 'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
     sentence = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
-    luck = f"; hashing puts 70 % of them or more on one member in {100 * (chance or 0):.0f} of 100 draws"
+    draws = "fewer than 1" if (chance or 0) < 0.01 else f"{100 * (chance or 0):.0f}"
+    luck = f"; hashing alone puts as much or more on one member in {draws} of 100 draws"
     luck = luck if flows > 1 and chance is not None else ""
     return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {sentence}{luck}."
 
