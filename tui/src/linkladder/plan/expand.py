@@ -12,6 +12,7 @@ from typing import Any
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
+from linkladder.model.bounds import BOUNDS
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -37,7 +38,8 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         return []  # settings of the loopback would change the whole machine
     values = dict(values)
     values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
-    streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
+    cores = min(cores, int(BOUNDS["cores"][1]))
+    streams = [_half(cores) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
     companies = values.pop("company", [Company.ALL])
@@ -81,6 +83,11 @@ def _divided(one: Experiment) -> Experiment:
 
 def _asks_for_tcp(values: dict[str, Any]) -> bool:
     return bool(values.get("protocol", Protocol.TCP) == Protocol.TCP)
+
+
+def _half(cores: int) -> int:
+    """A stream for every second core, and as many as a tool is asked for at most."""
+    return min(max(1, cores // 2), int(BOUNDS["streams"][1]))
 
 
 def _doubling(cores: int) -> list[int]:

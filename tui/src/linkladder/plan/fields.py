@@ -23,6 +23,7 @@ from linkladder.model import (
     Setting,
     SettingKind,
 )
+from linkladder.model.bounds import BOUNDS, MOST
 from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
 
@@ -67,6 +68,12 @@ def number(low: float, high: float) -> Check:
     return check
 
 
+def counted(key: str) -> Check:
+    """A whole number within the bounds of an experiment's key."""
+    low, high = BOUNDS[key]
+    return whole(int(low), int(high))
+
+
 def choice(kind: type[StrEnum]) -> Check:
     def check(value: Any) -> Any:
         try:
@@ -83,30 +90,40 @@ def tool(value: Any) -> str:
     return str(value)
 
 
-def rate(value: Any) -> float:
+def rate(value: Any, low: float = 1e3, high: float = 1e13) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise ValueError("expected a rate such as 10G or 950M")
     got = units.parse_rate(value)
-    if not 1e3 <= got <= 1e13:
-        raise ValueError("expected a rate from 1k to 10T")
+    if not low <= got <= high:
+        raise ValueError(f"expected a rate from {low / 1e3:g}k to {high / 1e12:g}T")
     return got
 
 
-def size(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise ValueError("expected a size such as 800k or 8M")
-    got = units.parse_size(value)
-    if got > 1 << 30:
-        raise ValueError("expected a size of at most 1G")
-    return got
+def udp_rate(value: Any) -> float:
+    return rate(value, *BOUNDS["udp_rate_bps"])
+
+
+def size(key: str) -> Check:
+    """A size within the bounds of an experiment's key."""
+    low, high = BOUNDS[key]
+
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise ValueError("expected a size such as 800k or 8M")
+        got = units.parse_size(value)
+        if not low <= got <= high:
+            raise ValueError(f"expected a size from {units.size(low)} to {units.size(high)}")
+        return got
+
+    return check
 
 
 def window(value: Any) -> int | None:
-    return None if value == "default" else size(value)
+    return None if value == "default" else int(size("window")(value))
 
 
 def streams(value: Any) -> int | str:
-    return "auto" if value == "auto" else int(whole(1, 128)(value))
+    return "auto" if value == "auto" else int(counted("streams")(value))
 
 
 def address(value: Any) -> str:
@@ -128,7 +145,7 @@ def cores(value: Any) -> int | str | tuple[int, ...]:
 
 
 def some_cores(value: Any) -> int | tuple[int, ...]:
-    return units.parse_cores(value) if isinstance(value, str) else int(whole(1, units.MOST_CORES)(value))
+    return units.parse_cores(value) if isinstance(value, str) else int(counted("cores")(value))
 
 
 def kernel(value: Any) -> str:
@@ -146,13 +163,15 @@ def of_experiment(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"cores": None if named else asked, "on_cores": asked if named else ()}
 
 
-def many(check: Check) -> Check:
-    """A check that takes one value or a list of them and always returns a list."""
+def many(check: Check, most: int = 0) -> Check:
+    """A check that takes one value or a list of them and always returns a list, of at most `most` if that is set."""
 
     def inner(value: Any) -> list[Any]:
         values = value if isinstance(value, list) else [value]
         if not values:
             raise ValueError("expected at least one value")
+        if most and len(values) > most:
+            raise ValueError(f"expected at most {most} values, got {len(values)}")
         return [check(v) for v in values]
 
     return inner
@@ -195,6 +214,8 @@ def settings(value: Any) -> tuple[Setting, ...]:
     touched = [(setting.kind, end) for setting in found for end in setting.ends]
     if len(touched) != len(set(touched)) or not found:
         raise ValueError("expected each kind once an end")
+    if len(found) > MOST["settings"]:
+        raise ValueError(f"expected at most {MOST['settings']} settings at once, got {len(found)}")
     return found
 
 
@@ -226,7 +247,7 @@ CONTRACT: dict[str, tuple[str, Check]] = {
     "vlan_tags": ("vlan_tags", whole(0, 2)),
     "encapsulation_bytes": ("encap_bytes", whole(0, 200)),
     "ip_version": ("ip_version", whole(4, 6)),
-    "dscp": ("dscp", whole(0, 63)),
+    "dscp": ("dscp", counted("dscp")),
     "timestamps": ("timestamps", flag),
     "pass": ("pass_ratio", number(0.5, 1.0)),
     "circuit": ("circuit", text),
@@ -258,22 +279,22 @@ EXPERIMENT: dict[str, Check] = {
     "protocol": choice(Protocol),
     "streams": many(streams),
     "window": many(window),
-    "write_size": size,
+    "write_size": size("write_size"),
     "direction": many(choice(Direction)),
-    "duration": number(1, 7 * 86400),
-    "warmup": number(0, 60),
+    "duration": number(*BOUNDS["duration"]),
+    "warmup": number(*BOUNDS["warmup"]),
     "repeats": whole(1, 100),
     "at_most": whole(2, MOST_LOOKS),
     "contend": flag,
-    "udp_rate": many(rate),
+    "udp_rate": many(udp_rate),
     "udp_percent": many(number(1, 200)),
-    "request": whole(1, 65536),
-    "response": whole(1, 65536),
-    "sessions": many(whole(1, 128)),
+    "request": counted("request"),
+    "response": counted("response"),
+    "sessions": many(counted("sessions")),
     "count": whole(1, 10_000),
-    "interval": number(0.01, 10),
-    "sizes": many(whole(68, 65535)),
-    "dscp": whole(0, 63),
+    "interval": number(*BOUNDS["interval"]),
+    "sizes": many(counted("sizes"), MOST["sizes"]),
+    "dscp": counted("dscp"),
     "ping_under_load": flag,
     "label": line(LONGEST_NAME),
     "incompressible": flag,
@@ -282,7 +303,7 @@ EXPERIMENT: dict[str, Check] = {
     "affinity": many(choice(Affinity)),
     "kernel": kernel,
     "settings": variants,
-    "client_port": many(whole(10_000, 65_000)),
+    "client_port": many(counted("client_port")),
     "baseline": baseline,
     "control": flag,
     "steps": steps,
@@ -291,10 +312,10 @@ EXPERIMENT: dict[str, Check] = {
 
 INSTEAD: dict[str, Check] = {
     "tool": tool,
-    "streams": whole(1, 128),
+    "streams": counted("streams"),
     "window": window,
-    "write_size": size,
-    "sessions": whole(1, 128),
+    "write_size": size("write_size"),
+    "sessions": counted("sessions"),
     "cores": some_cores,
     "affinity": choice(Affinity),
     "kernel": kernel,

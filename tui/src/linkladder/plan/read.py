@@ -25,10 +25,11 @@ from linkladder.model import (
     Setting,
     Stair,
 )
+from linkladder.model.bounds import beyond
 from linkladder.plan import fields
 from linkladder.plan.expand import AGAIN, multiply
 from linkladder.plan.naming import named_apart
-from linkladder.plan.stairs import foot
+from linkladder.plan.stairs import foot, may_come
 from linkladder.tools import TOOLS
 from linkladder.verdicts import LEAST_PAIRS
 
@@ -214,7 +215,7 @@ class Reader:
                     if any(stair.first.direction is first.direction for stair in stairs[name]):
                         self.fail("steps", "experiment", f"expected one staircase a direction on {name}", index)
                     arms, stair = foot(first, steps)
-                    self.kept_whole(arms, index)
+                    self.kept_whole((*arms, *may_come(arms, stair)), index)
                     stairs[name].append(stair)
                     per_rung[name] = self.joined(per_rung[name], arms, index)
                 per_rung[name] = per_rung[name] if steps else self.joined(per_rung[name], made, index)
@@ -246,8 +247,13 @@ class Reader:
         return named_apart(known, made, same)
 
     def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
-        """Refuse trials that print more than is kept and cannot be split: comparisons, and members that go down."""
+        """Refuse trials that no end takes, and those that print more than is kept and cannot be split: comparisons, and
+        members that go down.
+        """
         for one in made:
+            if wrong := beyond(one):
+                key = {"udp_rate_bps": "udp_rate", "on_cores": "cores"}.get(wrong[0], wrong[0])
+                self.fail(key, "experiment", wrong[1], index)
             if one.duration > (most := tools.longest(one)):
                 self.fail(
                     "duration",

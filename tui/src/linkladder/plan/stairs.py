@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
-from linkladder.model import Experiment, Generator, Rung, Stair
+from linkladder.model import Experiment, Generator, Rung, Setting, SettingKind, Stair
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -31,6 +31,16 @@ def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tupl
     )
     stair = Stair(replace(first, step=1), options[1:])
     return _level(stair.first, stair.first, options[0]), stair
+
+
+def may_come(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment, ...]:
+    """What later steps try, and the first with as many settings as there are if each step wins with its most."""
+    later = tuple(e for step in stair.steps for e in step)
+    lent: dict[SettingKind, tuple[Setting, ...]] = {}
+    for e in (*arms, *later):
+        for kind in {one.kind for one in e.settings}:
+            lent[kind] = max(lent.get(kind, ()), tuple(one for one in e.settings if one.kind is kind), key=len)
+    return (*later, replace(stair.first, settings=tuple(one for some in lent.values() for one in some)))
 
 
 def begun_at(rung: Rung, stair: Stair, start: Generator) -> Rung:

@@ -6,10 +6,10 @@ import ipaddress
 import re
 
 from linkladder.model import LONGEST_NAME, Experiment, Setting
+from linkladder.model.bounds import MOST, beyond
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
-MOST_REPEATS = 100_000  # an end runs one at a time, and of a week's load a plan makes hundreds
 MOST_PATHS = 20_000  # a mesh of 200 ends
 KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
 KERNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,35 +35,8 @@ def check_experiment(exp: Experiment) -> None:
         raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
     if exp.protocol not in TOOLS[exp.tool].protocols:
         raise Refused(f"experiment.protocol: {exp.tool} does not measure {exp.protocol}")
-    check_range(exp.streams, "streams", 1, 128)
-    check_range(exp.duration, "duration", 1, 7 * 86400)
-    check_range(exp.warmup, "warmup", 0, 60)
-    check_range(exp.repeats, "repeats", 1, MOST_REPEATS)
-    check_range(exp.at_most, "at_most", 0, MOST_REPEATS)
-    check_range(exp.request, "request", 1, 65536)
-    check_range(exp.response, "response", 1, 65536)
-    check_range(exp.sessions, "sessions", 1, 128)
-    check_range(exp.count, "count", 1, 10_000_000)
-    check_range(exp.interval, "interval", 0.01, 10)
-    check_range(exp.dscp, "dscp", 0, 63)
-    if exp.window is not None:
-        check_range(exp.window, "window", 1024, 1 << 30)
-    check_range(exp.step, "step", 0, 100)
-    if exp.cores is not None:
-        check_range(exp.cores, "cores", 1, 1024)
-    check_range(len(exp.on_cores), "on_cores", 0, 1024)
-    for core in exp.on_cores:
-        check_range(core, "on_cores", 0, 1023)
-    if exp.client_port is not None:
-        check_range(exp.client_port, "client_port", 10_000, 65_000)
-    if exp.write_size is not None:
-        check_range(exp.write_size, "write_size", 1, 1 << 26)
-    if exp.udp_rate_bps is not None:
-        check_range(exp.udp_rate_bps, "udp_rate_bps", 1e3, 1e12)
-    if len(exp.sizes) > 32:
-        raise Refused("sizes: at most 32")
-    for one in exp.sizes:
-        check_range(one, "sizes", 68, 65535)
+    if wrong := beyond(exp):
+        raise Refused(": ".join(wrong))
     check_range(len(exp.paths), "paths", 0, len(PORTS))
     for number in exp.paths:
         check_range(number, "paths", 0, MOST_PATHS)
@@ -71,7 +44,7 @@ def check_experiment(exp: Experiment) -> None:
 
 
 def check_settings(settings: tuple[Setting, ...]) -> None:
-    check_range(len(settings), "settings", 0, 16)
+    check_range(len(settings), "settings", 0, MOST["settings"])
     for one in settings:
         if one.wrong:
             raise Refused(f"settings: {one.kind} {one.value[:20]!r}: {one.wrong}")
