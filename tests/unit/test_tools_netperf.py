@@ -245,3 +245,23 @@ def test_saved(captures: Path) -> None:
     assert saved.goodput_bps == pytest.approx(rate * 1e6)
     refused = tools.parse_saved("netperf", (captures / "freebsd-15.1" / "netperf-refused.txt").read_text())
     assert not refused.ok and "netserver listening" in refused.reason
+
+
+@pytest.mark.parametrize("times", [0.5, 0.97, 1.03, 1.5])
+@pytest.mark.parametrize("told", ["REMOTE_BYTES_SENT", "LOCAL_BYTES_XFERD", "LOCAL_BYTES_RECVD"])
+def test_a_saved_rate_that_its_own_bytes_contradict_is_no_result(captures: Path, told: str, times: float) -> None:
+    """A rate beside bytes that were sent, and none that were received, was taken with any digit changed."""
+    text = (captures / "netperf-2.7.0-linux" / "maerts-2-1.txt").read_text()
+    kept = [line for line in text.splitlines() if not line.startswith(("NETPERF_", "LOCAL_BYTES", "REMOTE_BYTES"))]
+    good = "\n".join([*kept, f"{told}=7231658381"])
+    assert tools.parse_saved("netperf", good).ok
+    outcome = tools.parse_saved("netperf", good.replace("=14462.03", f"={14462.03 * times:.2f}"))
+    assert not outcome.ok and "its rate makes" in outcome.reason and "7231658381" in outcome.reason
+
+
+def test_datagrams_that_were_lost_contradict_no_rate_and_those_never_sent_do() -> None:
+    text = "$ netperf -t UDP_STREAM -- -k THROUGHPUT\nTHROUGHPUT={}\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=4.00\n"
+    text += "LOCAL_BYTES_SENT=50000000\n"
+    assert tools.parse_saved("netperf", text.format("80.00")).ok
+    assert not tools.parse_saved("netperf", text.format("110.00")).ok
+    assert not tools.parse_saved("netperf", text.replace("UDP", "TCP").format("80.00")).ok

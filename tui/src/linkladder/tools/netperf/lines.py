@@ -36,6 +36,7 @@ class Session:
     pieces: list[Piece] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     test: str = ""  # "STREAM" | "MAERTS" | "REQUEST/RESPONSE" | "RR", if the banner or the command tells it
+    protocol: str = ""  # "TCP" | "UDP", likewise
     foreign: list[str] = field(default_factory=list)
     conflict: str = ""
     left_out: bool = False  # the interim results of some seconds were not kept
@@ -95,7 +96,7 @@ def parse(text: str) -> Session:
             banners += line[0] != "$"
             if session.test and session.test[0] != match[2][0]:
                 session.conflict = f"it is a {session.test} and a {match[2]} at once"
-            session.test = match[2]
+            session.protocol, session.test = match[1], match[2]
         elif LEFT_OUT in line:
             session.left_out = True
         elif line and not line.startswith(("$ ", "rc=")):

@@ -11,6 +11,9 @@ from linkladder.tools.saved import no_result
 
 ROUNDED = 0.005  # share of a rate that rounding may change
 COARSE = 0.01  # share of a rate that its last printed digit may be worth
+SENT = 0.02  # share by which the bytes sent may differ from those that the rate makes
+MOVED = {"LOCAL_BYTES_SENT": "sent", "REMOTE_BYTES_SENT": "sent", "LOCAL_BYTES_XFERD": "moved",
+         "REMOTE_BYTES_XFERD": "moved"}  # fmt: skip
 SCATTERED = "netperf says itself that its repeats scattered more than was asked for"
 ALONE = "the rate stands alone: nothing beside it in the text would show a changed digit"
 
@@ -99,10 +102,18 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
     if not elapsed:
         return []
     said = []
+    in_bytes = session.values.get("THROUGHPUT_UNITS") != "Trans/s"
     counted = session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_RECVD")
-    if counted:
+    if counted and in_bytes:
         apart = abs(counted - per_second * elapsed) > 0.01 * counted + 0.01 * per_second
         said.append(f"its rate makes {per_second * elapsed:.0f} bytes, it received {counted:.0f}" if apart else "")
+    for name, verb in MOVED.items() if in_bytes else ():
+        if moved := session.number(name):
+            more = per_second * elapsed - moved
+            apart = (
+                -more if more < 0 and session.protocol != "UDP" else more
+            ) > SENT * moved  # of UDP some may be lost
+            said.append(f"its rate makes {per_second * elapsed:.0f} bytes, it {verb} {moved:.0f}" if apart else "")
     messages, size = session.number("MESSAGES_RECEIVED"), session.number("LOCAL_SEND_SIZE")
     if messages and size:  # the table prints its time in hundredths of a second
         made = messages * size / elapsed
