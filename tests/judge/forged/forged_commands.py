@@ -32,6 +32,10 @@ def commanded() -> Rows:
     yield "UDP commands of a TCP arm", each(BEST, added("-u")), CANNOT, C.NOT_AS_SOLD
     yield "the client was run for an amount", each(BEST, added("-n", "900000000")), CANNOT, C.NOT_AS_SOLD
     yield "the client was run with a congestion control", each(BEST, added("-Z", "bbr")), CANNOT, C.NOT_AS_SOLD
+    yield "the client was run for a second", each(BEST, option("-t", "1")), CANNOT, C.NOT_AS_SOLD
+    yield "UDP was run for longer than asked", each(HALF, option("-t", "60")), CANNOT, C.NOT_AS_SOLD
+    yield "the client was run from another address", each(BEST, option("-B", "192.0.2.9")), CANNOT, C.RAW_OUTPUT
+    yield "the client was run with small segments", each(BEST, added("-M", "500")), CANNOT, C.NOT_AS_SOLD
     yield "another program was run", each(BEST, program("cat")), CANNOT, C.RAW_OUTPUT
     yield "the same program by its whole path, on chosen cores", each(BEST, wrapped), PASS, C.REACHED
 
@@ -54,10 +58,10 @@ def added(*words: str) -> Any:
     return lambda t: [c["argv"].extend(words) for c in t["commands"] if c["role"] in ("client", "server")]
 
 
-def option(name: str, value: str) -> Any:
+def option(name: str, value: str, role: str = "client") -> Any:
     def change(t: Json) -> None:
         for c in t["commands"]:
-            if c["role"] == "client":
+            if c["role"] == role:
                 c["argv"][c["argv"].index(name) + 1] = value
 
     return change

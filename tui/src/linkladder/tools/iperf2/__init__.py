@@ -50,7 +50,7 @@ class Iperf2(Tool):
     telling: Mapping[str, str] = {
         "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
         "-S": "the class", "-V": "IPv6", "--full-duplex": "both ways at once", "-n": "an amount in place of a time",
-        "-Z": "the congestion control",
+        "-Z": "the congestion control", "-t": "the duration", "-M": "the size of segments",
     }  # fmt: skip
     every_second = True
     server_tells = True

@@ -36,6 +36,7 @@ class Iperf3(Tool):
         "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
         "-S": "the class", "-4": "IPv4", "-6": "IPv6", "-R": "the other way", "--bidir": "both ways at once",
         "-O": "seconds left out", "-n": "an amount in place of a time", "-C": "the congestion control",
+        "-t": "the duration", "-M": "the size of segments",
     }  # fmt: skip
     afterthought = 0.5
     generators = (

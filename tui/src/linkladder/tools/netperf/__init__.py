@@ -41,6 +41,8 @@ class Netperf(Tool):
     telling: Mapping[str, str] = {
         "-t": "the test", "-Y": "the class", "-4": "IPv4", "-6": "IPv6", "-- -m": "the size of writes",
         "-- -s": "the socket buffer", "-- -r": "the sizes of requests",
+        "-l": "the duration", "-- -M": "the size of reads",
+        "-- -S": "the other end's socket buffer",
     }  # fmt: skip
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
