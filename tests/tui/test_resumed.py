@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder import events, plan, units
 from linkladder.app.main import LadderApp
+from linkladder.app.resume_dialog import rest_sentence
 from linkladder.model import Plan
 from linkladder.run.progress import Progress
 from replay_backend import ReplaySession
@@ -27,6 +29,19 @@ def test_what_is_left_of_whole_rung_and_trial() -> None:
     shown.apply(events.TrialStarted(first.name, first.experiments[0].id, 0, 2, 10.0), 2.0)
     shown.at = 6.0
     assert (shown.trial_left(), shown.rung_left(), shown.whole_left()) == (6.0, 6.0, 56.0)
+
+
+def test_a_single_trial_is_spoken_of_as_one() -> None:
+    whole = recordings.load("lost").document
+    plan_rung, rung = whole.run.plan.rungs[0], whole.rungs[0]
+    measured = next(one for one in rung.experiments if one.trials)
+    asked = replace(measured.parameters, repeats=1, baseline="", kernel="")
+    kept = replace(measured, parameters=asked, trials=(replace(measured.trials[0], repeat=0),))
+    for repeats, said in ((1, "Its only trial is kept; only"), (2, "1 of its 2 trials is kept; the rest takes about")):
+        only = replace(plan_rung, experiments=(replace(asked, repeats=repeats),), stairs=())
+        run = replace(whole.run, plan=replace(whole.run.plan, rungs=(only,)))
+        document = replace(whole, run=run, rungs=(replace(rung, experiments=(kept,)),))
+        assert rest_sentence(document).startswith(said)
 
 
 @pytest.mark.asyncio

@@ -72,8 +72,8 @@ async def test_what_is_wrong_already_is_said_before() -> None:
     assert health_line((full,), None, False).plain == "Health   1 thing needs you: storage  looking at this machine ..."
     said = health_line((full,), synth.FINDINGS, False).plain
     assert said == "Health   2 of 3 checks need you: storage, ...  (d: details)"
-    good = health_line((), synth.FINDINGS[:1], False).plain
-    assert good == "Health   good: all 1 checks are right"
+    good = [health_line((), synth.FINDINGS[:1] * n, False).plain for n in (1, 2)]
+    assert good == ["Health   good: its only check is right", "Health   good: all 2 checks are right"]
 
 
 PROGRAM = """

@@ -85,7 +85,8 @@ def health_line(
         out.append(tail)
     else:
         assert found is not None
-        out.append("good", "green").append(f": all {len(found)} checks are right")
+        out.append("good", "green")
+        out.append(": its only check is right" if len(found) == 1 else f": all {len(found)} checks are right")
     return out
 
 

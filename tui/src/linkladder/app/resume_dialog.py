@@ -41,5 +41,7 @@ def rest_sentence(document: Document) -> str:
     done, spent = plans.measured(plan, stored)
     total = plans.trials(plan)
     if done >= total:
-        return f"All of its {total} trials are kept; only the end is missing."
-    return f"{done} of its {total} trials are kept; the rest takes about {units.duration(plans.seconds(plan) - spent)}."
+        kept = "Its only trial is kept" if total == 1 else f"All of its {total} trials are kept"
+        return f"{kept}; only the end is missing."
+    kept = f"{done} of its {units.plural(total, 'trial')} {'is' if done == 1 else 'are'} kept"
+    return f"{kept}; the rest takes about {units.duration(plans.seconds(plan) - spent)}."
