@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkladder import plan as plans
 from linkladder.model import Experiment, Plan
-from linkladder.model.bounds import BOUNDS, MOST, beyond
+from linkladder.model.asked import BOUNDS, MOST, beyond
 from linkladder.wire.limits import Refused, check_experiment
 
 KINDS = (

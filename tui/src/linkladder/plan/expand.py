@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
-from linkladder.model.bounds import BOUNDS
+from linkladder.model.asked import BOUNDS
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 

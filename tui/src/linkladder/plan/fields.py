@@ -23,7 +23,7 @@ from linkladder.model import (
     Setting,
     SettingKind,
 )
-from linkladder.model.bounds import BOUNDS, MOST
+from linkladder.model.asked import BOUNDS, MOST
 from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
 

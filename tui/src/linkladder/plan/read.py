@@ -25,7 +25,7 @@ from linkladder.model import (
     Setting,
     Stair,
 )
-from linkladder.model.bounds import beyond
+from linkladder.model.asked import beyond
 from linkladder.plan import fields
 from linkladder.plan.expand import AGAIN, multiply
 from linkladder.plan.naming import named_apart

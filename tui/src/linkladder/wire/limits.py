@@ -6,7 +6,7 @@ import ipaddress
 import re
 
 from linkladder.model import LONGEST_NAME, Experiment, Setting
-from linkladder.model.bounds import MOST, beyond
+from linkladder.model.asked import MOST, beyond
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
