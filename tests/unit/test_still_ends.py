@@ -78,6 +78,7 @@ def test_what_stood_still_is_told_on_the_clock_of_the_tool() -> None:
         watched[1].look(sample(t / 2))
     leg.stood_still(watched, 100.0)
     assert leg.still == ((0.0, 4.0),)
+    assert leg.still_at == ("near",)
     watched[0].samples.append(sample(4.0))
     leg.stood_still(watched, 100.0)
     assert not leg.still, "it looked at itself meanwhile, only late to be heard"
@@ -96,7 +97,7 @@ def test_an_end_that_is_not_heard_of_again_stood_still_to_the_end() -> None:
     ("still", "fault", "said"),
     [
         ((), Fault.PATH, ""),
-        (((1.0, 9.0),), Fault.TOOL, "an end stood still itself meanwhile"),
+        (((1.0, 9.0),), Fault.TOOL, ", but beta stood still itself for 8.0 s meanwhile"),
         (((1.0, 1.5),), Fault.PATH, ""),
     ],
 )
@@ -107,7 +108,7 @@ def test_figures_that_end_early_are_the_ends_own_where_one_stood_still(
     server, client = ((CAPTURES / f"{name}.{end}.txt").read_text() for end in ("server", "client"))
     lines = [line for line in server.splitlines() if " 0.0000-1.0000 " in line or " sec " not in line]
     exp = Experiment("x", streams=2, duration=8, warmup=0)
-    expect = replace(TWO_ENDS, still=still, watchdog=True)
+    expect = replace(TWO_ENDS, still=still, still_at=("beta",) * len(still), watchdog=True)
     outcome = tools.finish(exp, Layout(End.FAR, End.NEAR), ("\n".join(lines), ""), ((client, ""),), expect)
     assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
     assert said in outcome.reason

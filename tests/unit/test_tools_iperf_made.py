@@ -214,11 +214,11 @@ def test_eight_flows_of_ends_that_stood_still_are_no_measurement_and_not_the_pat
     reason, still = "flow 5 stopped arriving after 1 s of 3 s while others went on", ((0.79, 3.485), (3.485, 7.337))
     expect = replace(TWO_ENDS, local="10.77.1.1", remote="10.77.1.2")
     for seen, fault, words in (
-        ((), Fault.PATH, reason), (still, Fault.TOOL, f"{reason}, but an end stood still itself meanwhile"),
+        ((), Fault.PATH, reason), (still, Fault.TOOL, f"{reason}, but far stood still itself for 3.9 s meanwhile"),
     ):  # fmt: skip
         found = tools.finish(
             exp, tools.layout(exp, MODERN, MODERN), (said["server"], ""), ((said["client"], ""),),
-            replace(expect, still=seen),
+            replace(expect, still=seen, still_at=("near", "far")[: len(seen)]),
         )  # fmt: skip
         assert (found.ok, found.fault, found.reason) == (False, fault, words)
 
@@ -233,7 +233,26 @@ def test_what_stalled_while_an_end_stood_still_is_no_fault_of_the_path() -> None
         assert (stalled.fault, stalled.reason) == (Fault.PATH, reason)
     stood = verdict(SERVER + gone, still=((3.1, 5.6),))
     assert (stood.ok, stood.fault) == (False, Fault.TOOL)
-    assert stood.reason == f"{reason}, but an end stood still itself meanwhile"
+    assert stood.reason == f"{reason}, but an end stood still itself for 2.5 s meanwhile"
+
+
+def test_nothing_that_arrives_and_a_cut_are_the_paths_only_if_no_end_stood_still() -> None:
+    whole = SERVER + "".join(row(k, k + 1, 10_000_000) for k in range(5)) + row(0, 5, 50_000_000)
+    exp = Experiment("x", duration=4, warmup=1)
+
+    def found(server: str, error: str, still: tuple[tuple[float, float], ...]) -> Outcome:
+        expect = replace(TWO_ENDS, still=still, still_at=("far",) * len(still))
+        return tools.finish(exp, tools.layout(exp, MODERN, MODERN), (server, error), ((CLIENT, ""),), expect)
+
+    added = ", but far stood still itself for 5.2 s meanwhile"
+    for server, error, said in (
+        (SERVER, "", "the connection was made and then nothing arrived (1 tcp flow, near to far)"),
+        (whole, "recv failed: Connection reset by peer", "the connection was cut"),
+    ):
+        path, own = found(server, error, ()), found(server, error, ((0.1, 5.3),))
+        assert path.fault == Fault.PATH and path.reason.startswith(said) and "stood still" not in path.reason
+        assert own.fault == Fault.TOOL and own.reason.startswith(said) and own.reason.endswith(added)
+        assert "both ends still ran" not in own.reason
 
 
 def test_a_flow_that_a_busy_receiver_took_up_late_has_not_stopped() -> None:

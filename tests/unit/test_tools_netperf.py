@@ -173,6 +173,19 @@ def test_a_link_that_goes_down_is_the_paths_fault(captures: Path, name: str) -> 
     assert outcome.fault == Fault.PATH and "stalled" in outcome.reason
 
 
+def test_sessions_that_stall_while_an_end_stands_still_are_not_the_paths_fault() -> None:
+    begun = session([100, 100], 1040.0).split("THROUGHPUT=")[0]
+    exp = replace(RR, sessions=1, duration=9)
+    watched = replace(EXPECT, exit_codes=(-15,), watchdog=True, still_at=("near",))
+    reason = "the transfer stalled: no answer after 2 s of 10 s"
+    for still, fault, said in (
+        ((1.9, 12.1), Fault.TOOL, f"{reason}, but near stood still itself for 10.2 s meanwhile"),
+        ((1.9, 5.0), Fault.PATH, reason),
+    ):
+        outcome = verdict(exp, (begun,), expect=replace(watched, still=(still,)))
+        assert (outcome.fault, outcome.reason) == (fault, said)
+
+
 def test_sessions_that_a_slow_end_begins_too_late_are_not_the_paths_fault() -> None:
     """Seen on emulated FreeBSD with 50 sessions: 48 had run to their ends when the last one's time was up."""
     ended, late = session([100, 100, 100]), "\n".join(session([100, 100], 1040.0).splitlines()[:8])

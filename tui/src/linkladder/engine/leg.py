@@ -62,6 +62,7 @@ class RunningLeg:
         self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
         self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, on its tool's clock
+        self.still_at: tuple[str, ...] = ()  # the names of those ends
         self.ways: tuple[Command, ...] = ()  # the cards by which its packets leave
 
     @property
@@ -272,8 +273,10 @@ class RunningLeg:
         `over`: when on that clock the trial was over, from which on an end need tell nothing more of itself.
         """
         apart = self.zero - begun
-        seen = [one for side in self.route.sides for one in watched[side.end].stood_still(over)]
-        self.still = tuple((one.at - apart, one.at + one.seconds - apart) for one in seen)
+        ends = [watched[side.end] for side in self.route.sides]
+        seen = [(one, end.name) for end in ends for one in end.stood_still(over)]
+        self.still = tuple((one.at - apart, one.at + one.seconds - apart) for one, _ in seen)
+        self.still_at = tuple(name for _, name in seen)
 
     def outcome(self) -> Outcome:
         """The outcome of the tool's output; output that is cut short is a fault of the tool, never of the link."""
@@ -324,6 +327,7 @@ class RunningLeg:
             exit_codes=tuple(c.finished.exit_code if c.finished else None for c in self.clients),
             server_exit=server.finished.exit_code if server and server.finished and server.exited_alone else None,
             still=self.still,
+            still_at=self.still_at,
             watchdog=self.watchdog,
         )
 

@@ -17,7 +17,6 @@ from linkladder.tools.streams import Output, Row, Series, Stream
 COMPLETE = 0.98  # share of the planned time that a flow must run
 STALL_SHARE = 0.5  # if more than this share of the counted seconds is empty, the transfer stalled
 PATIENCE = 5.0  # seconds that bytes which the client has written may still take to arrive
-STILL = ", but an end stood still itself meanwhile"
 TRAILING = 2  # empty seconds at the end that make a stall
 
 
@@ -64,7 +63,7 @@ def finish(
         if expect.watchdog:
             raise Broken(Fault.TOOL, "the client did not end by itself and had to be ended")
         if said.lines:
-            raise _complaint(said)
+            raise _complaint(said, expect)
     except Broken as broken:
         if broken.fault == Fault.TOOL:  # flows and seconds stay for a person to look at, but no rate is used
             partial = replace(partial, goodput_bps=0.0, by_direction={})
@@ -88,21 +87,22 @@ def _before(server: Output, client: Output, said: complaints.Said, expect: Expec
     if expect.server_exit is not None:
         raise Broken(Fault.TOOL, f"the server ended by itself ({_status(expect.server_exit)}){_quote(said)}")
     if said.lines and said.fault == Fault.TOOL:
-        raise _complaint(said)
+        raise _complaint(said, expect)
     code = next((c for c in expect.exit_codes if c), None)
     if code is not None and not expect.watchdog:
         raise Broken(Fault.TOOL, f"the client ended with {_status(code)}{_quote(said)}")
     if said.lines and not said.reset:
-        raise _complaint(said)
+        raise _complaint(said, expect)
     if not client.streams and not server.streams:
         if client.role == "client" and client.protocol:  # it got as far as its header
             raise Broken(Fault.PATH, "the connection was never made: nothing came back from the other end")
         raise Broken(Fault.TOOL, "the client printed nothing that iperf prints" + _foreign(client))
 
 
-def _complaint(said: complaints.Said) -> Broken:
+def _complaint(said: complaints.Said, expect: Expectation) -> Broken:
     if said.reset:
-        return Broken(Fault.PATH, f"the connection was cut while both ends still ran: {said.quoted}")
+        cut = f"the connection was cut{'' if expect.still else ' while both ends still ran'}: {said.quoted}"
+        return Broken(*expect.broke_off(cut, bool(expect.still)))
     return Broken(said.fault or Fault.TOOL, f"{said.plain}: {said.quoted}")
 
 
@@ -257,13 +257,14 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
     if not any(p.rx.seen and flow_sums.total_bytes(p.rx) for p in pairs):
         flows = units.plural(len(pairs), f"{exp.protocol} flow")
-        raise Broken(Fault.PATH, f"the connection was made and then nothing arrived ({flows}, {phrases.way(way)})")
+        nothing = f"the connection was made and then nothing arrived ({flows}, {phrases.way(way)})"
+        itself = seconds.all_within(expect.still, 0.0, asked)
+        raise Broken(*expect.broke_off(nothing, itself))
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or UDP_PAYLOAD[4]) < 20
     seen = _unplanted(summed, exp)
     if (stall := _stall(seen, asked, expect.watchdog)) and not sparse:
-        if expect.still and not _stall(seen, asked, expect.watchdog, expect.still):
-            raise Broken(Fault.TOOL, f"{stall}{STILL}")
-        raise Broken(Fault.PATH, stall)
+        itself = bool(expect.still) and not _stall(seen, asked, expect.watchdog, expect.still)
+        raise Broken(*expect.broke_off(stall, itself))
     if expect.watchdog and (slow := _trickled(exp, pairs, summed)):
         raise Broken(Fault.PATH, slow)
     for pair in pairs:
@@ -274,8 +275,8 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             if not expect.still or _died(flow, exp, expect.still):
                 raise Broken(Fault.PATH, died)
             if flow.id not in whole or not flow.bytes:
-                raise Broken(Fault.TOOL, f"{died}{STILL}")
-            warnings.append(f"{died}{STILL}; afterwards all of it arrived")
+                raise Broken(Fault.TOOL, f"{died}{expect.meanwhile}")
+            warnings.append(f"{died}{expect.meanwhile}; afterwards all of it arrived")
     counted = [i for i in summed if i.counted]
     if not counted:
         raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
@@ -359,7 +360,7 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
             return
         raise Broken(Fault.TOOL, f"flow {flow} was taken up late: {ended:.1f} s of {asked:g} s were counted")
     itself = seconds.all_within(expect.still, ended, asked)
-    fault, more = (Fault.TOOL, STILL) if itself else (Fault.PATH, "")
+    fault, more = (Fault.TOOL, expect.meanwhile) if itself else (Fault.PATH, "")
     if sender_done and not ended >= asked * COMPLETE:
         raise Broken(
             fault, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end{more}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from linkladder.model import End
+from linkladder.model import End, Fault
 
 Texts = tuple[str, str]  # what a process printed: standard output, standard error
 
@@ -65,4 +65,16 @@ class Expectation:
     exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None if unknown
     server_exit: int | None = None  # set if the server ended before it was told to
     still: tuple[tuple[float, float], ...] = ()  # spans in which an end itself stood still, from the clients' start
+    still_at: tuple[str, ...] = ()  # the names of the ends that did, span by span
     watchdog: bool = False  # the engine had to end the clients, because they ran too long
+
+    @property
+    def meanwhile(self) -> str:
+        """What a reason adds where an end stood still itself: which one, and its longest time."""
+        spans = zip(self.still, self.still_at or ("an end",) * len(self.still), strict=True)
+        (since, until), name = max(spans, key=lambda one: one[0][1] - one[0][0])
+        return f", but {name} stood still itself for {until - since:.1f} s meanwhile"
+
+    def broke_off(self, reason: str, itself: bool) -> tuple[Fault, str]:
+        """The fault and the reason of traffic that broke off: not the path's if an end stood still `itself` then."""
+        return (Fault.TOOL, f"{reason}{self.meanwhile}") if itself else (Fault.PATH, reason)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from linkladder.model import End, Experiment, Fault, Flow, Interval, Outcome, Protocol, SocketBuffers, Transactions
 from linkladder.tools import complaints
 from linkladder.tools.acceptance import COMPLETE
-from linkladder.tools.netperf.argv import data_port
+from linkladder.tools.netperf.argv import data_port, waits
 from linkladder.tools.netperf.lines import SCALES, Piece, Session, parse
 from linkladder.tools.records import Expectation, Layout
+from linkladder.tools.seconds import all_within
 from linkladder.tools.socket_buffer import window_reason
 
 LAST = 1.5  # seconds at the end that may lack an interim result
@@ -78,7 +79,10 @@ def _failed(
         asked = exp.warmup + exp.duration
         begun = all(s.pieces for s in sessions)
         if ended < asked * COMPLETE or (begun and not done):  # else answers came, but some sessions began too late
-            return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
+            stalled = f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s"
+            first = waits(exp)  # when they begin to send
+            itself = all_within(expect.still, first + ended, first + asked)
+            return Outcome(False, *expect.broke_off(stalled, itself))
         return _tool(f"{where.clients - done} of {where.clients} netperf sessions began too late to end in time")
     if everything.fault == Fault.PATH and not everything.reset:
         return Outcome(False, Fault.PATH, f"{everything.plain}{quoted}")
