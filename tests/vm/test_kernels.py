@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_two_kernels_are_compared_in_whole_boots(image: Path, tmp_path: Path) ->
         machine.await_tui()
         shell = machine.root()
         for name, text in (("boots.toml", PLAN), ("seen.py", SEEN)):
-            shell.run(f"cat >/tmp/{name} <<'END'\n{text}END\n")
+            assert shell.run(f"printf %s {shlex.quote(text)} >/tmp/{name}")[0] == 0
         shell.run("cp /tmp/seen.py /state/linkladder/ && chown linkladder /state/linkladder/seen.py")
         assert "restarts this machine" in as_console(shell, "linkladder plan check /tmp/boots.toml")
         shell.run("su -m linkladder -c 'linkladder run --plan /tmp/boots.toml --restart' >/dev/null 2>&1 </dev/null &")
