@@ -48,7 +48,9 @@ def test_two_kernels_are_compared_in_whole_boots(image: Path, tmp_path: Path) ->
             assert shell.run(f"printf %s {shlex.quote(text)} >/tmp/{name}")[0] == 0
         shell.run("cp /tmp/seen.py /state/linkladder/ && chown linkladder /state/linkladder/seen.py")
         assert "restarts this machine" in as_console(shell, "linkladder plan check /tmp/boots.toml")
-        shell.run("su -m linkladder -c 'linkladder run --plan /tmp/boots.toml --restart' >/dev/null 2>&1 </dev/null &")
+        shell.run(
+            "(su -m linkladder -c 'linkladder run --plan /tmp/boots.toml --restart' >/dev/null 2>&1 </dev/null &)"
+        )
         for number in range(BOOTS):
             machine.console.expect(BOOT, 600)
             print(f"boot {number + 1} after {machine.seconds():.0f} s", flush=True)
