@@ -138,6 +138,18 @@ async def test_what_was_saved_is_kept_whatever_the_interface(newcomer: ReplayBac
         assert fields(app)[:3] == ("10G", "", "1500")
 
 
+@pytest.mark.parametrize(("last", "first"), [("circuit", "circuit"), ("rss", "quick"), ("tune", "quick")])
+async def test_no_experiment_is_climbed_because_it_was_the_last_run(
+    newcomer: ReplayBackend, last: str, first: str
+) -> None:
+    newcomer.stored = {synth.RUN: (replace(synth.summary(), plan=last), synth.the_document())}
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, f"Plan < {first}")
+
+
 async def test_an_interface_that_does_not_tell_its_speed_leaves_ten(newcomer: ReplayBackend) -> None:
     newcomer.host = replace(newcomer.host, nics=(replace(GIGABIT, speed_bps=None),))
     app = LadderApp(newcomer)

@@ -33,7 +33,7 @@ from linkladder.app.plan_warnings import warnings
 from linkladder.app.widgets.form import Action, Choice, Field, Form
 from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
-from linkladder.plan import Link
+from linkladder.plan import SHORT, Link
 
 ROOM = 12  # characters of a peer's name that fit beside two labelled addresses on a console
 MOST_PATHS = 8  # paths of the link that this page takes
@@ -135,7 +135,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             of_link = view.link.path(RungName.DC_LINK) or self._guess(view, RungName.DC_LINK)
             self.carrier = carrier(view.host, of_link.local)
         c = view.link.contract or first_contract(self.carrier)
-        first = view.link.plan or view.last_plan or "quick"
+        first = (
+            view.link.plan or ("" if view.last_plan in SHORT else view.last_plan) or "quick"
+        )  # none that changes things
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
             Horizontal(
