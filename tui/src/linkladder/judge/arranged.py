@@ -6,14 +6,13 @@ order that only a repeat by the operator, or a rearranged record, can explain ma
 
 from __future__ import annotations
 
-import ipaddress
 import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import fields
 
 from linkladder import phrases
-from linkladder.judge.as_sold import cards
+from linkladder.judge.as_sold import as_address, cards
 from linkladder.judge.history import moment
 from linkladder.model import (
     Contract,
@@ -308,7 +307,4 @@ def _addresses(host: HostFacts) -> set[str]:
 
 
 def _canonical(address: str) -> str:
-    try:
-        return str(ipaddress.ip_address(address.partition("%")[0]))
-    except ValueError:
-        return ""
+    return str(as_address(address) or "")

@@ -143,9 +143,9 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     trials = [t for e in rung.experiments if e.parameters.protocol in LOADS for t in e.trials if t.ok]
     own = {a for p in rung.paths for a in (p.local, p.remote) if a}
     flows = {a for t in trials for f in t.flows for a in (f.local, f.remote) if a}
-    flows |= {a for t in trials for s in _sockets(t) for a in (s.local, s.remote) if _address(a)}
+    flows |= {a for t in trials for s in _sockets(t) for a in (s.local, s.remote) if as_address(a)}
     used = own | flows
-    known = [a for a in map(_address, used) if a is not None]
+    known = [a for a in map(as_address, used) if a is not None]
     found = []
     looped = [a for a in known if a.is_loopback]
     if looped:
@@ -186,7 +186,8 @@ def _macs(document: Document, name: str) -> set[str]:
     return {nic.mac for nic in host.nics if nic.mac.strip("0:") and not nic.loopback} if host else set()
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def as_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address, without the card that it may name; None if it is none."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

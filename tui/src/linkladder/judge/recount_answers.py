@@ -7,12 +7,12 @@ only speak against the link.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import statistics
 from collections.abc import Iterator
 
 from linkladder import tools
+from linkladder.judge.as_sold import as_address
 from linkladder.judge.recount import path_of, printed, whole
 from linkladder.model import (
     LEFT_OUT,
@@ -113,14 +113,14 @@ def _whose(leg: Leg, p: Experiment, path: Path) -> Iterator[str]:
 
 def _commanded(c: Command, path: Path) -> str:
     """An address in the command that is none of its path's; '' if there is none."""
-    own = {a for a in map(_address, (path.local, path.remote)) if a}
-    named = [a for a in map(_address, c.argv) if a]
+    own = {a for a in map(as_address, (path.local, path.remote)) if a}
+    named = [a for word in c.argv if (a := as_address(word.partition(",")[0]))]
     return next((str(a) for a in named if a not in own), "") if len(own) == 2 else ""
 
 
 def _answered(leg: Leg, path: Path) -> Iterator[str]:
     """Contradictions if fewer lines of a ping name an address of the path than pings are said to be answered."""
-    own = [str(a) for a in map(_address, (path.local, path.remote)) if a]
+    own = [str(a) for a in map(as_address, (path.local, path.remote)) if a]
     printed = [c.output for c in leg.commands if c.role in ("ping", "client") and whole(c) and LEFT_OUT not in c.output]
     seen = leg.outcome.rtt
     if seen is None or len(own) < 2 or len(printed) != 1:
@@ -129,10 +129,3 @@ def _answered(leg: Leg, path: Path) -> Iterator[str]:
     lines = sum(name.search(line) is not None for line in printed[0].splitlines())
     if lines < seen.received:
         yield say.others_answered(seen.received, lines)
-
-
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(text.partition(",")[0].partition("%")[0])
-    except ValueError:
-        return None

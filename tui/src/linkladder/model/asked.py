@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
@@ -9,6 +10,7 @@ from typing import Self
 from linkladder.model.settings import MOST_CORES, Setting
 from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
 
+KERNEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_NAME = 120  # characters of an experiment's name, and of its label
 
 

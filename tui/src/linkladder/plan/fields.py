@@ -23,7 +23,7 @@ from linkladder.model import (
     Setting,
     SettingKind,
 )
-from linkladder.model.asked import BOUNDS, MOST
+from linkladder.model.asked import BOUNDS, KERNEL_NAME, MOST
 from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
 
@@ -149,7 +149,7 @@ def some_cores(value: Any) -> int | tuple[int, ...]:
 
 
 def kernel(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", value):
+    if not isinstance(value, str) or not KERNEL_NAME.fullmatch(value):
         raise ValueError("expected a kernel's name, such as generic")
     return value
 

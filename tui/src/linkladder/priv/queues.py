@@ -18,7 +18,7 @@ from linkladder.priv.running import Failed, capture, run
 Step = list[str] | Callable[[], None]
 QUEUES, RING, CORE = KINDS = ("queues", "ring", "queue-core")
 MOST = {QUEUES: 128, RING: 16384}  # of one way
-ETHTOOL = "ethtool"
+ETHTOOL = "/usr/sbin/ethtool"
 NET = "/sys/class/net"
 
 
@@ -33,19 +33,18 @@ def steps(kind: str, system: str, args: list[str]) -> list[Step]:
         return [lambda: _steer(name, core)]
     ways = tuple(number(one, kind, 1, MOST[kind]) for one in value.split("/", 1))
     if kind == RING:
-        return [["/usr/sbin/ethtool", "-G", name, "rx", ways[0], "tx", ways[-1]]]
+        return [[ETHTOOL, "-G", name, "rx", ways[0], "tx", ways[-1]]]
     return [lambda: _channels(name, ways[0], ways[-1])]
 
 
 def _channels(name: str, receiving: str, sending: str) -> None:
     """Cards have queues of both ways together, or some of each; ethtool tells which."""
-    shown = next(filter(None, (capture([f"{folder}/{ETHTOOL}", "-l", name]) for folder in ("/usr/sbin", "/sbin"))), "")
-    together = re.search(r"^Combined:\s+[1-9]", shown, re.MULTILINE)
+    together = re.search(r"^Combined:\s+[1-9]", capture([ETHTOOL, "-l", name]), re.MULTILINE)
     if together and receiving != sending:
         raise Failed(f"{name} has as many queues for sending as for receiving")
     words = ["combined", receiving] if together else ["rx", receiving, "tx", sending]
     before = _steered(name)
-    run([f"/usr/sbin/{ETHTOOL}", "-L", name, *words])
+    run([ETHTOOL, "-L", name, *words])
     for queue in set(_steered(name)) - set(before):  # which would be served elsewhere than the others
         _write_mask(name, queue, before["rx-0"])
 

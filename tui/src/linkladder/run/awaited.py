@@ -54,8 +54,9 @@ def keep(folder: Path, run: str, boot: Boot, left: int) -> None:
 
 
 def clear(folder: Path) -> None:
-    (folder / NAME).unlink(missing_ok=True)
-    drafts.sync(folder)
+    with contextlib.suppress(FileNotFoundError):
+        (folder / NAME).unlink()
+        drafts.sync(folder)
 
 
 def came_up(folder: Path) -> bool:

@@ -6,13 +6,12 @@ import ipaddress
 import re
 
 from linkladder.model import LONGEST_NAME, Experiment, Setting
-from linkladder.model.asked import MOST, beyond
+from linkladder.model.asked import KERNEL_NAME, MOST, beyond
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
 MOST_PATHS = 20_000  # a mesh of 200 ends
 KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
-KERNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
@@ -29,7 +28,7 @@ def check_experiment(exp: Experiment) -> None:
     check_text(exp.id, "experiment.id", LONGEST_NAME)
     check_text(exp.label, "experiment.label", LONGEST_NAME)
     check_text(exp.baseline, "experiment.baseline", LONGEST_NAME)
-    if exp.kernel and not KERNEL.fullmatch(exp.kernel):
+    if exp.kernel and not KERNEL_NAME.fullmatch(exp.kernel):
         raise Refused(f"experiment.kernel: expected a kernel's name, got {exp.kernel[:40]!r}")
     if exp.tool not in TOOLS:
         raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
