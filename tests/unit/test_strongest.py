@@ -33,6 +33,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model import Path as Way
+from linkladder.model.asked import beyond
 from linkladder.tools import ToolVersions
 
 M = 1 << 20
@@ -131,6 +132,12 @@ def test_streams_against_cores() -> None:
     assert strongest.numbers_of_streams(1) == (1,)
     assert strongest.numbers_of_streams(2) == (1, 2)
     assert strongest.numbers_of_streams(16) == (8, 16, 1)
+
+
+@pytest.mark.parametrize("cores", [200, 256, 384, 1024])
+def test_no_end_is_asked_for_more_streams_than_it_accepts(cores: int) -> None:
+    for streams in strongest.numbers_of_streams(cores):
+        assert beyond(strongest.look_at(Generator(streams=streams))) is None
 
 
 STRENGTH = Strength(tuple(Looked(replace(g, streams=n), bps) for g, n, bps in

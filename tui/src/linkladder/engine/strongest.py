@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from linkladder import tools
 from linkladder.model import Experiment, Generator, Looked, Protocol, Strength
-from linkladder.plan import SEARCH
+from linkladder.plan import MOST_STREAMS, SEARCH, usual_streams
 from linkladder.tools import ToolVersions
 
 LIMIT = SEARCH  # seconds, all in
@@ -46,8 +46,8 @@ def can(exp: Experiment, near: ToolVersions, far: ToolVersions) -> bool:
 
 
 def numbers_of_streams(cores: int) -> tuple[int, ...]:
-    """The rule of thumb first: half the cores; then one for each, and one alone."""
-    return tuple(dict.fromkeys((max(1, cores // 2), cores, 1)))
+    """The rule of thumb first: half the cores; then one for each, and one alone; never more than an end accepts."""
+    return tuple(dict.fromkeys((usual_streams(cores), min(cores, MOST_STREAMS), 1)))
 
 
 async def search(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from linkladder.plan.expand import (
     BOOT,
     DISCARDED,
+    MOST_STREAMS,
     ORDINARY,
     SEARCH,
     Boot,
@@ -24,6 +25,7 @@ from linkladder.plan.expand import (
     to_try,
     trial_seconds,
     trials,
+    usual_streams,
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, rungs_to_try, save_link, with_link
@@ -47,6 +49,7 @@ __all__ = [
     "BOOT",
     "BUILTIN",
     "DISCARDED",
+    "MOST_STREAMS",
     "ORDINARY",
     "SEARCH",
     "SHORT",
@@ -80,5 +83,6 @@ __all__ = [
     "to_try",
     "trial_seconds",
     "trials",
+    "usual_streams",
     "with_link",
 ]

@@ -23,6 +23,7 @@ DISCARDED = 1.0  # seconds of uncounted load before a trial whose adapters have 
 AGAIN = "again"  # label of a comparison's first arm measured a second time
 BOOT = 90.0  # seconds that a restart is expected to take
 ORDINARY = "kernel"  # the appliance's own, which every boot takes that nobody asks another of
+MOST_STREAMS = int(BOUNDS["streams"][1])
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
 
@@ -39,7 +40,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     values = dict(values)
     values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
     cores = min(cores, int(BOUNDS["cores"][1]))
-    streams = [_half(cores) if s == "auto" else s for s in values.pop("streams", [1])]
+    streams = [usual_streams(cores) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
     companies = values.pop("company", [Company.ALL])
@@ -85,9 +86,9 @@ def _asks_for_tcp(values: dict[str, Any]) -> bool:
     return bool(values.get("protocol", Protocol.TCP) == Protocol.TCP)
 
 
-def _half(cores: int) -> int:
-    """A stream for every second core, and as many as a tool is asked for at most."""
-    return min(max(1, cores // 2), int(BOUNDS["streams"][1]))
+def usual_streams(cores: int) -> int:
+    """The rule of thumb: a stream for every second core, within what an end accepts."""
+    return min(max(1, cores // 2), MOST_STREAMS)
 
 
 def _doubling(cores: int) -> list[int]:
