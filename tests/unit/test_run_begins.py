@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import judge_documents
 import trials
 from linkladder import cli, state, wire
 from linkladder.agent.targets import Caller, Targets
@@ -16,8 +17,8 @@ from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault
-from linkladder.events import Notice
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rtt, Rung, RungName, RunState
+from linkladder.events import Notice, PlanGrown
+from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
 from linkladder.model import Path as Way
 from linkladder.peer import Refused
 from linkladder.store import Store
@@ -201,3 +202,31 @@ def test_a_misspelt_peer_is_told_before_anything_is_kept(capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert "no peer is called" in said and "linkladder pair adds one" in said
     assert Store(state.folder()).runs() == []
+
+
+class Known(Free):
+    """This appliance, which tells what it is."""
+
+    async def ask(self, request: Any) -> Any:
+        await asyncio.sleep(0)  # as an answer is waited for, and events are shown meanwhile
+        return HostFacts("alpha") if isinstance(request, wire.Facts) else None
+
+
+async def test_an_order_to_repeat_takes_no_growth_from_a_resumed_rung(own_state: Path) -> None:
+    """Nothing ran yet that could be done again, and the stored trials still ask for another repeat."""
+    store = Store(own_state)
+    exp = Experiment("tcp", repeats=2, at_most=4)
+    loopback = (Way("127.0.0.1", "127.0.0.1"),)
+    plan = Plan("p", contract=Contract(10e9, 1e9), rungs=(Rung(RungName.LOCALHOST, loopback, (exp,)),))
+    run = store.begin(plan)
+    for n, bps in enumerate((1.45e9, 1.58e9)):
+        store.trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(bps, Direction.FORWARD, n))
+    store.finish(run, RunState.INCOMPLETE, reason="cancelled")
+    engine = Engine(plan, store, Known(), None, resume=run)
+    engine.controls.repeat()
+    grown = []
+    async for event in engine.run():
+        if isinstance(event, PlanGrown):
+            grown.append(event.trials)
+            engine.controls.cancel()
+    assert grown == [1]

@@ -280,7 +280,7 @@ class Engine:
                     continue
                 last = todo.popleft()
             else:
-                return
+                continue  # there was nothing to do again
             if self.boots:
                 await self.boots.reach(rung.name, *last, self.controls, self._emit)
             await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
