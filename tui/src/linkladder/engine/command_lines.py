@@ -63,17 +63,17 @@ def _of_leg(
     except tools.Unavailable as error:
         return (f"not available: {error}",)
 
-    def placed(end: End, argv: Sequence[str]) -> str:
+    def pinned(end: End, argv: Sequence[str]) -> str:
         if not exp.cores and not exp.on_cores and exp.affinity is Affinity.FREE:
             return shlex.join(argv)
-        from linkladder.engine.placing import prefix  # imported late, as few trials are placed
+        from linkladder.engine.pinning import command_prefix  # imported late, as few trials are pinned
 
-        return " ".join([*prefix(exp, end, path, versions[end], facts), shlex.join(argv)])
+        return " ".join([*command_prefix(exp, end, path, versions[end], facts), shlex.join(argv)])
 
     lines = [line for line in _settings(exp, path, names) if line not in before]
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
-        lines.append(f"{names[where.server]}: {placed(where.server, tools.named(exp.tool).guarded(argv, key))}")
+        lines.append(f"{names[where.server]}: {pinned(where.server, tools.named(exp.tool).guarded(argv, key))}")
     other = End.FAR if where.client == End.NEAR else End.NEAR
     for index in range(where.clients):
         argv = tools.client_argv(
@@ -87,7 +87,7 @@ def _of_leg(
         )
         argv = tools.named(exp.tool).guarded(argv, key)
         as_root = where.privileged
-        lines.append(f"{names[where.client]}: {shlex.join(argv) if as_root else placed(where.client, argv)}")
+        lines.append(f"{names[where.client]}: {shlex.join(argv) if as_root else pinned(where.client, argv)}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
             for end in End if path.local != path.remote else (End.NEAR,):

@@ -17,7 +17,6 @@ from linkladder.model import (
     End,
     Experiment,
     HostFacts,
-    Nic,
     Path,
     Plan,
     Rung,
@@ -194,7 +193,7 @@ def _no_member(setting: Setting, end: End, path: Path, host: HostFacts) -> str:
     """Why no bundle member can be taken down there while others stand in; unknown adapters are left to the lease to
     check.
     """
-    nic = _adapter(end, path, host)
+    nic = host.card(*path.side(end))
     if nic is None or (nic.bundle and int(setting.value) <= len(nic.bundle.members)):
         return ""
     has = units.plural(len(nic.bundle.members), "member") if nic.bundle else "no members: it is no bundle"
@@ -205,7 +204,7 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
     """Why a tool cannot be pinned there: the cores that serve the adapter are unknown, or they are all cores."""
     full = []
     for end, host in facts.items():
-        nic = _adapter(end, path, host)
+        nic = host.card(*path.side(end))
         if nic is None or not nic.queue_cores:
             return f"{nic.name if nic else 'the adapter'} of {host.name} does not tell which cores serve its queues"
         if len(nic.queue_cores) >= host.cores:
@@ -214,14 +213,9 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
     return "; ".join(full) if affinity is Affinity.AWAY or len(full) == len(facts) else ""
 
 
-def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
-    name, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
-    return next((n for n in host.nics if n.name == name or address in n.addresses), None)
-
-
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; unknown adapters are left to the lease to check."""
     if setting.of_machine:
         return "the kernel", setting.in_force(host)
-    nic = _adapter(end, path, host)
+    nic = host.card(*path.side(end))
     return ("the adapter", "") if nic is None else (nic.name, setting.on(nic))

@@ -21,6 +21,7 @@ from linkladder.model import (
     Contract,
     Direction,
     Document,
+    End,
     Layer,
     Nic,
     Path,
@@ -319,12 +320,9 @@ def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
 def cards_of(p: Path, document: Document) -> list[tuple[str, Nic]]:
     """The path's two interfaces, each with its end's name, or those that are known."""
     found = []
-    for name, interface, address in (
-        (p.origin or "near", p.local_interface, p.local),
-        (p.peer, p.remote_interface, p.remote),
-    ):
+    for name, side in ((p.origin or "near", End.NEAR), (p.peer, End.FAR)):
         host = document.run.facts(name)
-        nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
+        nic = host.card(*p.side(side)) if host else None
         if nic is not None:
             found.append((name, nic))
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from linkladder.model.settings import MOST_CORES, Setting
-from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
+from linkladder.model.words import Affinity, Company, Direction, End, Layer, Protocol, RungName
 
 KERNEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_NAME = 120  # characters of an experiment's name, and of its label
@@ -55,6 +55,10 @@ class Path:
     def peers(self) -> tuple[str, ...]:
         """The paired appliances at its sides."""
         return tuple(dict.fromkeys(name for name in (self.origin, self.peer) if name))
+
+    def side(self, end: End) -> tuple[str, str]:
+        """The interface and the address of that side, '' where the path names none."""
+        return (self.local_interface, self.local) if end is End.NEAR else (self.remote_interface, self.remote)
 
     def ends(self, way: Direction) -> tuple[str, str]:
         """Who sends and who receives, by name, where traffic goes that way."""

@@ -97,6 +97,10 @@ class HostFacts:
     tcp_stacks: tuple[str, ...] = ()  # likewise; none where the system has but one
     window_limit: int | None = None  # the largest socket buffer the system grants
 
+    def card(self, name: str, address: str) -> Nic | None:
+        """The card of that name, or with that address; None where it is not known."""
+        return next((nic for nic in self.nics if nic.name == name or address in nic.addresses), None)
+
 
 @dataclass(frozen=True)
 class CoreTimes:

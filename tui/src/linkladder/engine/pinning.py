@@ -10,7 +10,7 @@ from linkladder.phrases.arms import PLACES
 from linkladder.tools import ToolVersions
 
 
-def prefix(
+def command_prefix(
     exp: Experiment, end: End, path: Path, known: ToolVersions, facts: Mapping[str, HostFacts]
 ) -> tuple[str, ...]:
     """What stands before a command at this end; of an end that is not in `facts` (by peer), what it is to be in words.
@@ -29,8 +29,7 @@ def prefix(
         there = host.facts() if here else facts.get(name)
         if there is None:
             return (f"({PLACES[exp.affinity]})",)
-        card, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
-        nic = next((one for one in there.nics if one.name == card or address in one.addresses), None)
+        nic = there.card(*path.side(end))
         queues = nic.queue_cores if nic else ()
         if here:
             return host.pinned(exp.affinity, queues, there.threads)
