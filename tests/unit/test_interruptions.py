@@ -9,7 +9,8 @@ import pytest
 from judge_documents import GOOD, both, document, ping
 from linkladder.codec import from_json, to_json
 from linkladder.engine.account import MOST_STILL, Watched
-from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, shares_a_card, with_carriers
+from linkladder.engine.far_ends import shares_a_card
+from linkladder.engine.interruptions import TRIES, AttemptTimer, carrier_news, given_up, with_carriers
 from linkladder.judge import Verdict, judge_document
 from linkladder.judge.outages import outages
 from linkladder.model import (
@@ -52,7 +53,8 @@ def test_control_over_this_end_s_card_under_test_is_known_too() -> None:
 
 
 def test_a_lost_attempt_has_its_time_and_its_reason() -> None:
-    lost = Watch(shares_a_card(PATH, "beta", "10.0.0.2", "", FACTS)).broke(ConnectionError("the connection broke"))
+    timer = AttemptTimer(shares_a_card(PATH, "beta", "10.0.0.2", "", FACTS))
+    lost = timer.interruption(ConnectionError("the connection broke"))
     assert lost.started and lost.seconds >= 0 and lost.shared and "the connection broke" in lost.reason
 
 

@@ -10,13 +10,11 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
-from linkladder.engine.controls import Controls
-from linkladder.engine.interruptions import Watch, shares_a_card
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.route import Route
-from linkladder.engine.trial import Trial
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
-from linkladder.model import HostFacts, Interruption, Path, TrialResult
+from linkladder.host import interface_of
+from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 from linkladder.phrases import out_of_reach
 
@@ -51,7 +49,7 @@ def without_one(routes: Iterable[Route]) -> bool:
     return any(isinstance(side.point, Missing) for route in routes for side in route.sides)
 
 
-def way(named: Path, ends: Mapping[str, EndPoint], near: EndPoint) -> Path:
+def with_addresses(named: Path, ends: Mapping[str, EndPoint], near: EndPoint) -> Path:
     """The path with both addresses; of one that only an end out of reach could tell, what is known by now."""
     here: EndPoint = ends[named.origin] if named.origin else near
     there = ends[named.peer]
@@ -66,9 +64,20 @@ def located(paths: Iterable[Path], ends: Mapping[str, EndPoint]) -> tuple[Path, 
     for path in paths:
         with contextlib.suppress(PathUnknown):  # the leg on it says so
             if not (path.local and path.remote):
-                path = way(path, ends, ends[""])
+                path = with_addresses(path, ends, ends[""])
         found.append(path)
     return tuple(found)
+
+
+def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFacts | None) -> bool:
+    """Whether control reaches that peer over a card that the test runs over, here or there: then its loss may be the
+    path's.  `card` is this end's on the way to `control`, `facts` are the peer's.
+    """
+    tested = path.remote if name == path.peer else path.local
+    if control == tested or (card and not path.origin and card == (path.local_interface or interface_of(path.local))):
+        return True
+    cards = facts.nics if facts else ()
+    return any(control in nic.addresses and tested in nic.addresses for nic in cards)
 
 
 class FarEnds:
@@ -288,25 +297,3 @@ class FarEnds:
         for _ in range(max(1, int(seconds * 10))):
             self._stop()
             await asyncio.sleep(0.1)
-
-
-async def attempt(trial: Trial, ends: FarEnds, controls: Controls) -> TrialResult | Interruption:
-    """What came of a trial, or how it was lost with a peer. The operator may end it."""
-    watch = Watch(any(ends.beside(route.path) for route in trial.routes))
-    work = asyncio.create_task(trial.run())
-    controls.guard(work.cancel)
-    try:
-        return await work
-    except PeerLost as error:
-        came = watch.broke(error)
-        if not without_one(trial.routes):  # that is known, and the trial is given up
-            await ends.drop_lost(str(error), "the trial will be done again")
-        return came
-    except asyncio.CancelledError:
-        controls.raise_if_asked()
-        work.cancel()
-        with contextlib.suppress(asyncio.CancelledError, PeerLost):
-            await work
-        raise
-    finally:
-        controls.guard(None)

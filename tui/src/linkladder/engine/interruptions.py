@@ -1,7 +1,9 @@
-"""Records attempts at a trial that broke because the far end was lost; they count even if a repeat succeeds."""
+"""Attempts at a trial, and a record of those that broke because a far end was lost, even if a repeat succeeds."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +11,12 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from linkladder.engine.account import Watched
+from linkladder.engine.controls import Controls
+from linkladder.engine.far_ends import FarEnds, without_one
+from linkladder.engine.trial import Trial
 from linkladder.errors import in_a_line
-from linkladder.host import interface_of
-from linkladder.model import CarrierLost, Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
+from linkladder.model import CarrierLost, Experiment, Fault, Interruption, Leg, Outcome, TrialResult
+from linkladder.peer import PeerLost
 from linkladder.phrases import outages as say
 from linkladder.phrases.control_channel import never_reached
 
@@ -24,28 +29,39 @@ class Attempt(Protocol):
     watched: dict[int, Watched]
 
 
-class Watch:
-    """Counts one trial's attempts."""
+class AttemptTimer:
+    """Times an attempt at a trial, which begins now."""
 
     def __init__(self, shared: bool) -> None:
         """`shared`: whether control goes over a card that the trial loads."""
         self._shared = shared
         self._wall, self._began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
 
-    def broke(self, error: Exception) -> Interruption:
+    def interruption(self, error: Exception) -> Interruption:
         seconds = round(time.monotonic() - self._began, 3)
         return Interruption(self._wall, seconds, in_a_line(error), self._shared)
 
 
-def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFacts | None) -> bool:
-    """Whether control reaches that peer over a card that the test runs over, here or there: then its loss may be the
-    path's.  `card` is this end's on the way to `control`, `facts` are the peer's.
-    """
-    tested = path.remote if name == path.peer else path.local
-    if control == tested or (card and not path.origin and card == (path.local_interface or interface_of(path.local))):
-        return True
-    cards = facts.nics if facts else ()
-    return any(control in nic.addresses and tested in nic.addresses for nic in cards)
+async def attempt(trial: Trial, ends: FarEnds, controls: Controls) -> TrialResult | Interruption:
+    """What came of a trial, or how it was lost with a peer. The operator may end it."""
+    timer = AttemptTimer(any(ends.beside(route.path) for route in trial.routes))
+    work = asyncio.create_task(trial.run())
+    controls.guard(work.cancel)
+    try:
+        return await work
+    except PeerLost as error:
+        came = timer.interruption(error)
+        if not without_one(trial.routes):  # that is known, and the trial is given up
+            await ends.drop_lost(str(error), "the trial will be done again")
+        return came
+    except asyncio.CancelledError:
+        controls.raise_if_asked()
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError, PeerLost):
+            await work
+        raise
+    finally:
+        controls.guard(None)
 
 
 def with_carriers(lost: Sequence[Interruption], attempts: Sequence[Attempt], now: Attempt) -> tuple[Interruption, ...]:

@@ -16,10 +16,10 @@ from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude, skipped
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, attempt, way, without_one
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, with_addresses, without_one
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import Missed, grown
-from linkladder.engine.interruptions import TRIES, carrier_news, given_up, with_carriers
+from linkladder.engine.interruptions import TRIES, attempt, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import boots_for, cores_there, in_vain
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
@@ -73,7 +73,6 @@ class Engine:
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._begun = False  # there is a run to keep things of
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
-        self._watched = self._ends, self.controls
         self._ports = ports()
         self._times = TimesOfDay()
         self._index = self._failed = 0
@@ -241,14 +240,15 @@ class Engine:
             surveyed = bool(named.origin)  # what two others are to each other cannot be seen from here
             while True:
                 ends = await self._ends.at_hand(rung.peers)
-                path = way(named, ends, self.near)
+                path = with_addresses(named, ends, self.near)
                 if surveyed or isinstance(ends[named.peer], Missing):
                     break
                 over = routes([(path, self.near, ends[named.peer])], self.near)
-                seen = await attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None), *self._watched)
-                if isinstance(seen, TrialResult):
-                    known = rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
-                    found.append(await asyncio.to_thread(evidence, *known))
+                trial = Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None)
+                came = await attempt(trial, self._ends, self.controls)
+                if isinstance(came, TrialResult):
+                    seen, earlier, contract = survey(came), self._round_trip, self.plan.contract
+                    found.append(await asyncio.to_thread(evidence, rung, path, seen, earlier, contract, asked, word))
                     surveyed = True
             paths.append(path)
         return tuple(paths), together(found) if found else Evidence(asked=asked, word=word)
@@ -292,7 +292,7 @@ class Engine:
 
         async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
             one = Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels)
-            return await attempt(one, *self._watched)
+            return await attempt(one, self._ends, self.controls)
 
         known = Generators(self.store.folder)
         if found := await known.strengthened(self.plan, rung, ends, measure, self._emit):
@@ -361,7 +361,7 @@ class Engine:
             trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine, self._ports, lent)
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            came = await attempt(trial, *self._watched)
+            came = await attempt(trial, self._ends, self.controls)
             if isinstance(came, TrialResult):
                 self._keep(rung, exp, replace(came, interruptions=with_carriers(lost, attempts, trial)))
                 return
