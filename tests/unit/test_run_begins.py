@@ -12,10 +12,10 @@ import pytest
 import judge_documents
 import trials
 from linkladder import cli, state, wire
+from linkladder import plan as plans
 from linkladder.agent.targets import Caller, Targets
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
-from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault
 from linkladder.events import Notice, PlanGrown
 from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
@@ -182,7 +182,7 @@ def test_the_stored_warm_up_is_the_one_that_was_cut(own_state: Path, round_trip:
     link = {e.parameters.id: e.parameters.warmup for e in document.rungs[1].experiments}
     assert link == {"round-trip": 3.0, "tcp": stored, "back": 8.0}
     assert document.rungs[0].experiments[0].parameters.warmup == 3.0, "of another rung nothing was learnt"
-    assert document.run.plan == engine.plan == with_longer_warmup(PLAN, RungName.DC_LINK, round_trip)
+    assert document.run.plan == engine.plan == plans.with_longer_warmup(PLAN, RungName.DC_LINK, round_trip)
 
 
 def test_two_peers_in_turn_are_both_targets_for_the_whole_run() -> None:

@@ -14,7 +14,6 @@ from linkladder import phrases, wire
 from linkladder import plan as plans
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
-from linkladder.engine.conclusion import conclude, skipped
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, with_addresses, without_one
 from linkladder.engine.generators import Generators, wanted
@@ -25,10 +24,9 @@ from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
-from linkladder.engine.resumption import admitted, keep_host, take_up
 from linkladder.engine.route import Route, bundled, routes
+from linkladder.engine.stored_run import conclude, keep_host, reserve_near, resume_stored, skipped
 from linkladder.engine.trial import Trial
-from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import (
     Document,
@@ -125,11 +123,11 @@ class Engine:
 
     async def _begin(self) -> None:
         """Reserve all ends, then store the run."""
-        await admitted(self.near, self.run_id)
+        await reserve_near(self.near, self.run_id)
         await self._have_peers()
         await cores_there(self.plan, self.near, self._ends.facts)
         if self._resumed:
-            take_up(self.store, self.run_id, self.plan)
+            resume_stored(self.store, self.run_id, self.plan)
         else:
             self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
         self._begun = True
@@ -340,7 +338,7 @@ class Engine:
         self._keep_notes()
 
     def _planned(self, rung: RungName) -> Rung:
-        """As the plan has it by now: see `with_longer_warmup` and `grown`."""
+        """As the plan has it by now: see `plans.with_longer_warmup` and `grown`."""
         return next(r for r in self.plan.rungs if r.name is rung)
 
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
@@ -376,7 +374,7 @@ class Engine:
         self._failed += not result.ok
         if result.rtt and result.rtt.p50_ms is not None:
             self._round_trip[rung.name] = result.rtt.p50_ms
-            before, self.plan = self.plan, with_longer_warmup(self.plan, rung.name, result.rtt.p50_ms)
+            before, self.plan = self.plan, plans.with_longer_warmup(self.plan, rung.name, result.rtt.p50_ms)
             if self.plan != before:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))

@@ -26,6 +26,7 @@ from linkladder.plan.expand import (
     trial_seconds,
     trials,
     usual_streams,
+    with_longer_warmup,
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, rungs_to_try, save_link, with_link
@@ -85,4 +86,5 @@ __all__ = [
     "trials",
     "usual_streams",
     "with_link",
+    "with_longer_warmup",
 ]

@@ -24,6 +24,7 @@ AGAIN = "again"  # label of a comparison's first arm measured a second time
 BOOT = 90.0  # seconds that a restart is expected to take
 ORDINARY = "kernel"  # the appliance's own, which every boot takes that nobody asks another of
 MOST_STREAMS = int(BOUNDS["streams"][1])
+LONG_WAY_MS, LONG_WARMUP = 20.0, 5.0  # round trip above which the warm-up takes so many seconds
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
 
@@ -58,8 +59,8 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         values["sizes"] = tuple(values["sizes"])
     elif values.get("protocol") == Protocol.DF:
         values["sizes"] = tools.default_mtus(contract.mtu)
-    long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
-    values.setdefault("warmup", 5.0 if long_way else 3.0)
+    long_way = rung == RungName.DC_LINK and (contract.expected_rtt_ms or 0.0) > LONG_WAY_MS
+    values.setdefault("warmup", LONG_WARMUP if long_way else Experiment.warmup)
     values["contends"] = values.pop("contend", False)
     compared, control = values.pop("baseline", False), values.pop("control", False)
     instead = of_experiment({"settings": ()} if compared is True else compared or {})
@@ -124,6 +125,21 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
     if rung == RungName.LOCALHOST:  # both ends are one machine, so both directions are the same
         ways = [Direction.FORWARD if w == Direction.REVERSE else w for w in ways]
     return list(dict.fromkeys(ways))
+
+
+def with_longer_warmup(plan: Plan, rung: RungName, round_trip_ms: float) -> Plan:
+    """The plan with the warm-ups that the rung's round trip asks for, once pings have shown how long it is."""
+    if round_trip_ms <= LONG_WAY_MS:
+        return plan
+    rungs = (
+        replace(r, experiments=tuple(map(_warmed_longer, r.experiments))) if r.name is rung else r for r in plan.rungs
+    )
+    return replace(plan, rungs=tuple(rungs))
+
+
+def _warmed_longer(exp: Experiment) -> Experiment:
+    loads = exp.protocol in (Protocol.TCP, Protocol.UDP)
+    return replace(exp, warmup=max(exp.warmup, LONG_WARMUP)) if loads else exp
 
 
 def trial_seconds(exp: Experiment) -> float:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from linkladder import host, phrases, privilege, state
-from linkladder.engine.conclusion import conclude
 from linkladder.engine.kernels import Boots, Kernels
+from linkladder.engine.stored_run import conclude
 from linkladder.events import RunFinished
 from linkladder.host import switches
 from linkladder.model import RunState

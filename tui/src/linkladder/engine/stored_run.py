@@ -1,0 +1,67 @@
+"""Begins, resumes and ends a run in the store: its ends are reserved before, and its verdicts are kept with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder import judge, units, wire
+from linkladder import plan as plans
+from linkladder.errors import EnvironmentFault
+from linkladder.judge.comparison import host_changes
+from linkladder.model import HostFacts, Plan, Rung, RunState
+from linkladder.peer import EndPoint, Refused
+from linkladder.store import KeptVerdict, Store
+from linkladder.verdicts import Judgement, Verdict
+
+
+def resume_stored(store: Store, run_id: str, plan: Plan) -> None:
+    """Resume a stored run; experiments new in this plan are added, none are removed."""
+    before = store.load(run_id, output=False).run.plan
+    after = plans.extended(before, plan)
+    store.resume(run_id)
+    if after != before:
+        store.replan(run_id, after)
+        more = plans.trials(after) - plans.trials(before)
+        were = f"{units.plural(more, 'trial')} {'was' if more == 1 else 'were'}"
+        store.note(run_id, f"follow-up: {were} added to the plan after the run")
+
+
+def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
+    """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run."""
+    before = store.load(run_id, output=False).run.facts(name)
+    if before is not None and (changed := host_changes(name, before, facts)):
+        store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
+    store.host(run_id, name, facts)
+
+
+async def reserve_near(near: EndPoint, run_id: str) -> None:
+    """Reserve this appliance before anything is stored, so that a busy appliance leaves no empty run behind."""
+    try:
+        await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
+    except Refused as error:
+        raise EnvironmentFault("this appliance is busy", str(error), "wait for that run to end, or end it") from None
+
+
+def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:
+    """Judge the run and store its verdicts; returns what each rung's best setting carries, for the run's last event."""
+    document = store.load(run_id, output=False)
+    judged = judge.judge_document(replace(document, run=replace(document.run, state=state)))  # what runs is provisional
+    whole = state == RunState.COMPLETE
+    rungs = {r.rung: (_kept(r.judgement) if whole else KeptVerdict(), r.best_bps) for r in judged.rungs}
+    verdict = _kept(judged.judgement) if whole else KeptVerdict(Verdict.INCOMPLETE)
+    store.finish(run_id, state, verdict, reason, rungs, cancelled)
+    return {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
+
+
+def skipped(store: Store, run_id: str, rung: Rung) -> str:
+    """Note how much of a rung was measured before the operator left it; why it is not measured, if nothing was."""
+    stored = len([name for name, _, _ in store.done(run_id) if name == rung.name])
+    if not stored:
+        return "skipped by the operator"
+    of = f"{stored} of {plans.trials(rung)} trials"
+    store.note(run_id, f"{rung.name}: the rest was skipped by the operator after {of}")
+    return ""
+
+
+def _kept(judged: Judgement) -> KeptVerdict:
+    return KeptVerdict(judged.verdict.value, judged.provisional)
