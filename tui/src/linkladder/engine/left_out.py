@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from linkladder import tools, units, wire
 from linkladder.errors import UsageError
@@ -26,20 +25,8 @@ from linkladder.model.same_setting import identity, once_more
 from linkladder.peer import EndPoint
 from linkladder.tools import ToolVersions
 
-if TYPE_CHECKING:
-    from linkladder.engine.kernels import Boots
 
-
-def boots_for(plan: Plan) -> Boots | None:
-    """For a plan that needs kernels, and that nobody has agreed to restart this machine for; None for any other."""
-    if not any(e.kernel for rung in plan.rungs for e in rung.experiments):
-        return None
-    from linkladder.engine.kernels import Boots  # imported late, as hardly any plan needs it
-
-    return Boots()
-
-
-async def cores_there(plan: Plan, near: EndPoint, far: Mapping[str, HostFacts]) -> None:
+async def refuse_absent_cores_of_run(plan: Plan, near: EndPoint, far: Mapping[str, HostFacts]) -> None:
     """Ask this end for its cores if the plan names any, and refuse a plan that names one which an end does not have."""
     if any(e.on_cores for rung in plan.rungs for e in rung.experiments):
         refuse_absent_cores(plan, {**far, "": await near.ask(wire.Facts())})

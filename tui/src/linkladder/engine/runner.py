@@ -7,7 +7,6 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from linkladder import events as ev
 from linkladder import phrases, wire
@@ -19,7 +18,8 @@ from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unrea
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import Missed, grown
 from linkladder.engine.interruptions import TRIES, attempt, carrier_news, given_up, with_carriers
-from linkladder.engine.left_out import boots_for, cores_there, in_vain
+from linkladder.engine.kernels import Boots
+from linkladder.engine.left_out import in_vain, refuse_absent_cores_of_run
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
@@ -44,9 +44,6 @@ from linkladder.model import (
 from linkladder.peer import EndPoint, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 
-if TYPE_CHECKING:
-    from linkladder.engine.kernels import Boots
-
 Paths = tuple[Path, ...]
 
 
@@ -64,7 +61,7 @@ class Engine:
         boots: Boots | None = None,  # none may be had unless it says so
     ) -> None:
         self.plan, self.store, self.near, self._connect = plan, store, near, connect
-        self.controls, self.boots = Controls(), boots or boots_for(plan)
+        self.controls, self.boots = Controls(), boots or Boots()
         self.run_id = resume or ""
         self._resumed = resume is not None
         self._operator = operator
@@ -111,8 +108,7 @@ class Engine:
                 self._keep_host(peer, facts)
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
-            if self.boots:
-                await self.boots.back(self.controls, self._emit)
+            await self.boots.back(self.controls, self._emit)
         except (Stop, Unreachable, Refused, PeerLost, LinkladderError) as error:
             state, reason = RunState.INCOMPLETE, in_a_line(error)
         except asyncio.CancelledError:
@@ -125,7 +121,7 @@ class Engine:
         """Reserve all ends, then store the run."""
         await reserve_near(self.near, self.run_id)
         await self._have_peers()
-        await cores_there(self.plan, self.near, self._ends.facts)
+        await refuse_absent_cores_of_run(self.plan, self.near, self._ends.facts)
         if self._resumed:
             resume_stored(self.store, self.run_id, self.plan)
         else:
@@ -279,8 +275,7 @@ class Engine:
                 last = todo.popleft()
             else:
                 continue  # there was nothing to do again
-            if self.boots:
-                await self.boots.reach(rung.name, *last, self.controls, self._emit)
+            await self.boots.reach(rung.name, *last, self.controls, self._emit)
             await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
             self._index += not again
 
@@ -321,7 +316,7 @@ class Engine:
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
-        found = self.boots.lacking(rung) if self.boots else {}
+        found = self.boots.lacking(rung)
         found |= in_vain(rung, paths, await self._ends.tell(rung.peers))
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")

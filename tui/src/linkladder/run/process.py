@@ -18,10 +18,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from linkladder import codec, diary, state
 from linkladder.engine import Controls, Engine
+from linkladder.engine.kernels import Boots
 from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
@@ -34,8 +34,6 @@ KEEP_LOGS = 5
 SPARE = 128 * 1024  # bytes kept free for a run's last events if the disk gets full
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
 BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # no reason is kept
-if TYPE_CHECKING:
-    from linkladder.engine.kernels import Boots
 
 log = logging.getLogger("linkladder.run")
 
@@ -72,16 +70,14 @@ def _agreed(count: int) -> Boots | None:
     """So many restarts, to which a person has agreed."""
     if not count:
         return None
-    from linkladder.engine.kernels import Boots  # imported late, as hardly any run restarts the machine
-    from linkladder.run import restarting
+    from linkladder.run import restarting  # imported late, as hardly any run restarts the machine
 
     return Boots(restarting.kernels(), count)
 
 
 def _go_on(lock: RunLock) -> None:
     """Go on with the run that waits for this boot, if it is the one that was asked for."""
-    from linkladder.engine.kernels import Boots  # imported late, for the same reason
-    from linkladder.run import restarting
+    from linkladder.run import restarting  # imported late, for the same reason
 
     folder = lock.folder
     taken = restarting.take(folder)
