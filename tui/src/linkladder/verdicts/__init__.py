@@ -6,7 +6,14 @@ not import the model, which holds them.
 
 from __future__ import annotations
 
-from linkladder.verdicts.conclusions import BundleJudgement, Landing, MemberDown
+from linkladder.verdicts.conclusions import (
+    BundleJudgement,
+    ComparedFigure,
+    Comparison,
+    Difference,
+    Landing,
+    MemberDown,
+)
 from linkladder.verdicts.judgements import (
     LEAST_PAIRS,
     MOST_MORE,
@@ -38,11 +45,6 @@ from linkladder.verdicts.kinds import (
     LimiterKind,
     Measured,
     Verdict,
-)
-from linkladder.verdicts.two_runs import (
-    ComparedFigure,
-    Comparison,
-    Difference,
 )
 
 __all__ = [
