@@ -166,20 +166,18 @@ def settings(p: Experiment) -> str:
 
 
 def setting(one: Setting) -> str:
+    at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
     if one.of_bundle:
-        return f"all cards a {one.value} bundle" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
+        return f"all cards a {one.value} bundle{at}"
     if one.of_member:
-        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
         return f"member {one.value} of the bundle down{at} from {one.since:g} s to {one.until:g} s"
     if one.kind is SettingKind.MODERATION:
-        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
         return f"interrupts {one.value} microseconds after a packet{at}"
     if one.kind in OF_QUEUES:
-        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
         plural = "s" if one.value != "1" and one.kind is not SettingKind.QUEUE_CORE else ""
         return f"{OF_QUEUES[one.kind].format(one.value)}{plural}{at}"
     name = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
-    return f"{name} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
+    return f"{name} {one.value}{at}"
 
 
 def _directed(p: Experiment) -> bool:

@@ -29,7 +29,7 @@ def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, pay
 
 def _four(bps: float) -> str:
     """A rate with four digits, since ceilings may differ only in the fourth."""
-    for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+    for unit, factor in units.RATE_UNITS:
         if bps >= factor:
             return f"{bps / factor:.3f} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
     return f"{bps:.0f} b/s"

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.phrases import stairs
 from linkladder.printable import escape
-from linkladder.report.svg import WIDTH
+from linkladder.report.svg import WIDTH, picture
 from linkladder.report.transfers import Table
 from linkladder.verdicts import Answer, ChangedFigure, Landing
 
 ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
 FAR = 2.0  # times the best arm
+LONGEST = 44  # letters of a name that are shown
 
 
 def staircase(landings: Sequence[Landing]) -> str:
@@ -33,11 +34,10 @@ def staircase(landings: Sequence[Landing]) -> str:
         base = one.answer is None and one.ratio is None
         word = "best so far" if base else "kept" if one.kept else "not kept"
         name = f"{one.step}. {one.words}"
-        shown = name if len(name) <= 44 else f"{name[:43]}."
         shade = "0.9" if one.kept else "0.35"
         middle = y + 7
         parts.append(
-            f'<text class="s" x="6" y="{y + 12}">{escape(shown)}</text>'
+            f'<text class="s" x="6" y="{y + 12}">{escape(_short(name))}</text>'
             f'<rect class="f0" x="{NAMES}" y="{y}" width="{max(2.0, one.bps * scale):.1f}" height="14" '
             f'fill-opacity="{shade}"/>'
             f'<line class="lv l0" x1="{NAMES + max(0.0, one.low) * scale:.1f}" x2="{NAMES + one.high * scale:.1f}" '
@@ -52,7 +52,7 @@ def staircase(landings: Sequence[Landing]) -> str:
     description = "; ".join(
         f"step {one.step}, {one.words}: {units.rate(one.bps)}{', kept' if one.kept else ''}" for one in landings
     )
-    return _picture(title, y + 6, description, parts)
+    return picture(title, y + 6, description, parts)
 
 
 def table(landings: Sequence[Landing]) -> Table:
@@ -77,10 +77,9 @@ def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
     bottom = TOP + ROW * len(known)
     parts.append(f'<line class="lv l0" x1="{x(1.0):.1f}" x2="{x(1.0):.1f}" y1="{TOP - 6}" y2="{bottom}"/>')
     for name, f in known:
-        shown = name if len(name) <= 44 else f"{name[:43]}."
         word = {Answer.DIFFERS: "differs", Answer.SAME: "the same", Answer.UNDECIDED: "undecided"}[f.answer]
         parts.append(
-            f'<text class="s" x="6" y="{y + 12}">{escape(shown)}</text>'
+            f'<text class="s" x="6" y="{y + 12}">{escape(_short(name))}</text>'
             f'<rect class="f0" x="{x(f.low or 1):.1f}" y="{y + 5}" '
             f'width="{max(2.0, x(f.high or 1) - x(f.low or 1)):.1f}" height="4" fill-opacity="0.5"/>'
             f'<rect class="f0" x="{x(f.ratio or 1) - 2:.1f}" y="{y}" width="4" height="14"/>'
@@ -88,12 +87,8 @@ def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
         )
         y += ROW
     description = "; ".join(f"{name}: {100 * ((f.ratio or 1) - 1):+.1f} %" for name, f in known)
-    return _picture("What each change did, with its interval; the line is no change", bottom + 6, description, parts)
+    return picture("What each change did, with its interval; the line is no change", bottom + 6, description, parts)
 
 
-def _picture(title: str, height: float, description: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(description)}">'
-        f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
-        f'<text class="b" x="6" y="13">{escape(title)}</text>{"".join(parts)}</svg>'
-    )
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}."

@@ -30,7 +30,6 @@ PLAIN = 300_000  # characters; larger data is deflated
 MOST = 256 << 20  # bytes to which a page's data may unpack
 LONGEST = 32 << 20  # bytes of one line
 PIECE = 1 << 16  # bytes that are unpacked at a time
-FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # needs 15 MB of memory; 8 << 20 needs 90
 UNREADABLE = "the page's data cannot be unpacked"
 Json = dict[str, Any]
 
@@ -72,7 +71,7 @@ def _lines(value: Json, document: Document) -> Iterator[str]:
 
 
 def _in_lines(lines: Iterator[str]) -> Data:
-    digest, machine, packed = hashlib.sha256(), lzma.LZMACompressor(filters=FILTERS), bytearray()
+    digest, machine, packed = hashlib.sha256(), lzma.LZMACompressor(filters=packing.XZ_FILTERS), bytearray()
     for line in lines:
         data = f"{line}\n".encode()
         digest.update(data)

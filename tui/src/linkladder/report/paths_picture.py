@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linkladder.phrases import company as words
 from linkladder.printable import escape
+from linkladder.report import page_text
 from linkladder.report.svg import WIDTH
 from linkladder.verdicts import CompanyJudgement
 
@@ -30,7 +31,7 @@ def paths_picture(seen: CompanyJudgement, title: str) -> str:
                 continue
             x = NAMES + n * wide
             dark = 0.08 + 0.42 * (cell.alone_bps or cell.together_bps or 0.0) / top
-            css = str(cell.judgement.verdict).lower().replace(" ", "-")
+            css = page_text.css(cell.judgement.verdict)
             mark = words.MARKS[cell.judgement.verdict]
             box = f'x="{x + 1:.0f}" y="{y}" width="{wide - 2:.0f}" height="{ROW - 2}"'
             middle = f'x="{x + wide / 2:.0f}" text-anchor="middle"'

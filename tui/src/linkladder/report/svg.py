@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -64,7 +64,7 @@ def over_time(
     def x(t: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(max(t, 0.0), seconds) / seconds
 
-    parts = [_open(title, height, _words(throughput, cpu, levels, unit, factor, spans))]
+    parts: list[str] = []
     shaded = [(0.0, warmup, "warm-up")] if warmup > 0 else []
     for first, last, name in (*shaded, *spans):
         parts.append(
@@ -82,7 +82,7 @@ def over_time(
         parts += [_line(line, x, lambda v: lower[1] - (lower[1] - lower[0]) * min(v, 100) / 100) for line in cpu]
     parts.append(_time_axis(x, seconds, lower[1]))
     parts.append(_legend([*throughput, *cpu], levels, factor, unit, lower[1] + 34))
-    return "".join(parts) + "</svg>"
+    return picture(title, height, _words(throughput, cpu, levels, unit, factor, spans), parts)
 
 
 def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float | None) -> str:
@@ -106,7 +106,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         f"{n}: {v}, {units.rate(f)} {phrases.way('forward')}, {units.rate(b)} {phrases.way('reverse')}"
         for n, v, _, f, b in rungs
     )
-    parts = [_open(title, height, f"{said}.{f' Needed: {units.rate(needed)}.' if needed else ''}")]
+    parts = []
     for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
         y = 28 + i * row
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
@@ -128,14 +128,15 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
             f"{escape(units.rate(needed))}</text>"
         )
     parts.append(f'<text class="s" x="{WIDTH - RIGHT}" y="13" text-anchor="end">logarithmic scale</text>')
-    return "".join(parts) + "</svg>"
+    return picture(title, height, f"{said}.{f' Needed: {units.rate(needed)}.' if needed else ''}", parts)
 
 
-def _open(title: str, height: float, words: str) -> str:
+def picture(title: str, height: float, words: str, parts: Sequence[str]) -> str:
+    """The parts as one image with its title; `words`: what it shows, for people who cannot see it."""
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(words)}">'
         f"<title>{escape(title)}</title><desc>{escape(words)}</desc>"
-        f'<text class="b" x="{6}" y="13">{escape(title)}</text>'
+        f'<text class="b" x="6" y="13">{escape(title)}</text>{"".join(parts)}</svg>'
     )
 
 
@@ -150,8 +151,7 @@ def _grid(box: tuple[float, float], labels: list[str], unit: str) -> str:
     return "".join(parts)
 
 
-def _line(line: Line, x: object, y: object) -> str:
-    assert callable(x) and callable(y)
+def _line(line: Line, x: Callable[[float], float], y: Callable[[float], float]) -> str:
     points = " ".join(f"{at:.1f},{y(v):.1f}" for at, v in _drawn([(x(t), v) for t, v in line.points]))
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
     return f'<polyline class="ln {line.style}{" th" if line.thin else ""}" points="{points}"{dash}/>'
@@ -171,8 +171,7 @@ def _drawn(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
     return drawn
 
 
-def _time_axis(x: object, seconds: float, y: float) -> str:
-    assert callable(x)
+def _time_axis(x: Callable[[float], float], seconds: float, y: float) -> str:
     step = next(s for s in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 10**9) if seconds / s <= 12)
     marks = [t for t in range(0, int(seconds) + 1, step)]
     labels = "".join(f'<text class="s" x="{x(t):.1f}" y="{y + 14}" text-anchor="middle">{t}</text>' for t in marks)
