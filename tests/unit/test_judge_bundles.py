@@ -31,7 +31,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
-from linkladder.report.transfers import _cards, _lent
+from linkladder.report.bundle_tables import _cards, _lent
 from linkladder.verdicts import BundleJudgement
 
 DEAL = Contract(port_bps=10e9)

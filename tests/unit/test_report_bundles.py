@@ -32,7 +32,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.report import html
-from linkladder.report.transfers import Table, tables
+from linkladder.report.bundle_tables import Table, tables
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 RATES = {(1, 20000): 941e6, (1, 30001): 940e6, (8, 20000): 1.74e9, (8, 30001): 1.76e9}

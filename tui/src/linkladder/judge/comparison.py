@@ -208,7 +208,7 @@ def _facts(a: Document, b: Document) -> list[_Fact]:
 def _kept(document: Document) -> dict[str, float]:
     """The ends from which CPU was withheld in any trial, and the largest share of its time."""
     found: dict[str, float] = {}
-    for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
+    for end in (end for trial in document.trials for end in trial.ends):
         name = next((one.name for one in document.run.ends if end.of(one.name)), end.name)
         if explained(end.cpu):
             found[name] = max(found.get(name, 0.0), lacked(end.cpu))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -361,3 +362,7 @@ class Document:
     judgement: DocumentJudgement | None = None  # where it has been judged
     schema: str = SCHEMA
     abridged: str = ""  # what a page carries less than was measured, in words
+
+    @property
+    def trials(self) -> Iterator[TrialResult]:
+        return (trial for rung in self.rungs for experiment in rung.experiments for trial in experiment.trials)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.phrases import stairs
 from linkladder.printable import escape
+from linkladder.report.bundle_tables import Table
 from linkladder.report.svg import WIDTH, picture
-from linkladder.report.transfers import Table
 from linkladder.verdicts import Answer, ChangedFigure, Landing
 
 ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110

@@ -64,7 +64,7 @@ def condensed(document: Document, overrides: Overrides = AS_PLANNED) -> tuple[Do
 
 
 def _amount(document: Document) -> Amount:
-    trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
+    trials = list(document.trials)
     outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
     return Amount(
         flow_seconds=sum(len(f.intervals) for t in trials for leg in t.legs for f in leg.outcome.flows),

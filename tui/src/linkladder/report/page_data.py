@@ -44,7 +44,7 @@ class Data:
 
 def embedded(value: Json, document: Document) -> Data:
     """The data of a page: `value` with the document in it."""
-    if any(len(leg.outcome.intervals) > LONG for t in _trials(document) for leg in t.legs):
+    if any(len(leg.outcome.intervals) > LONG for t in document.trials for leg in t.legs):
         return _in_lines(_lines(value, document))
     text = harmless(codec.text({**value, "document": document}))
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -66,7 +66,7 @@ def _lines(value: Json, document: Document) -> Iterator[str]:
     counts = [[len(e.trials) for e in rung.experiments] for rung in document.rungs]
     bare = _with_trials(document, [[() for _ in rung] for rung in counts])
     yield json.dumps({**value, "document": to_json(bare), "trials": counts}, separators=(",", ":"))
-    for trial in _trials(document):
+    for trial in document.trials:
         yield packing.text(to_json(trial))
 
 
@@ -165,10 +165,6 @@ def _unpacked(packed: bytes) -> Iterator[bytes]:
         yield from (bytes(line) + b"\n" for line in lines)
     if waiting or machine.unused_data:
         raise ValueError
-
-
-def _trials(document: Document) -> Iterator[TrialResult]:
-    return (t for rung in document.rungs for e in rung.experiments for t in e.trials)
 
 
 def _with_trials(document: Document, trials: Sequence[Sequence[tuple[TrialResult, ...]]]) -> Document:

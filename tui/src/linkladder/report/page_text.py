@@ -55,7 +55,7 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> str:
 
 def clock(document: Document, name: str) -> str:
     """How far a host's clock differed from the near end's when it was first asked, in words; '' if not known."""
-    for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
+    for end in (end for trial in document.trials for end in trial.ends):
         if end.wall_offset_s is not None and end.of(name):
             return f"{units.apart(end.wall_offset_s)} the near end's"
     return ""

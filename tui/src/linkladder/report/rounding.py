@@ -96,4 +96,4 @@ def _by_spans(values: list[Number | None]) -> list[Number | None]:
 
 
 def _legs(document: Document) -> list[Leg]:
-    return [leg for r in document.rungs for e in r.experiments for t in e.trials for leg in t.legs]
+    return [leg for trial in document.trials for leg in trial.legs]

@@ -27,7 +27,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
-from linkladder.report import compared, page_text, svg, transfers
+from linkladder.report import bundle_tables, compared, page_text, svg
 from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
@@ -74,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class RungView:
+class RungSection:
     """A rung as the page shows it."""
 
     name: str
@@ -83,8 +83,8 @@ class RungView:
     judged: RungJudgement
     css: str
     company: str = ""  # a picture of the matrix of several paths
-    bundles: tuple[transfers.Table, ...] = ()
-    stairs: tuple[transfers.Table, ...] = ()
+    bundles: tuple[bundle_tables.Table, ...] = ()
+    stairs: tuple[bundle_tables.Table, ...] = ()
     compared: tuple[Markup, ...] = ()  # a staircase for each direction, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -96,7 +96,7 @@ class RungView:
     rfc6349: tuple[tuple[str, str], ...] = field(default=())
 
 
-def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungView, ...]:
+def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungSection, ...]:
     """Every rung, in the order of the document."""
     return tuple(_rung(document, r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
 
@@ -140,7 +140,7 @@ def ladder(judged: DocumentJudgement, deal: Contract | None) -> Markup:
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
 
-def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: Contract) -> RungView:
+def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: Contract) -> RungSection:
     parameters = {e.parameters.id: e for e in result.experiments}
     streams = [e for e in result.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
     main = {e.experiment for e in judged.experiments if e.counts} | {one.experiment for one in judged.members}
@@ -154,14 +154,14 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         )
         for e in streams
     }
-    return RungView(
+    return RungSection(
         name=str(result.name),
         words=page_text.RUNG_WORDS[RungName(result.name)],
         result=result,
         judged=judged,
         css=page_text.css(judged.verdict),
         company=Markup(paths_picture(judged.company, "Every path by itself and with all")) if judged.company else "",
-        bundles=transfers.tables(document, result, judged.bundles),
+        bundles=bundle_tables.tables(document, result, judged.bundles),
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),
         matrices=_matrices(result),

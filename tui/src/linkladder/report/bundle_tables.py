@@ -1,7 +1,7 @@
-"""Makes tables about a bundle in the form of the bonding article.
+"""Makes tables about a bundle of links.
 
-They show what one transfer and many get, in bytes per second as a file copy shows them; what each card carried; and the
-state of the bundle card by card.
+They show what one transfer and many get, in bits and in bytes per second as a file copy shows them; what each card
+carried; and the state of the bundle card by card.
 """
 
 from __future__ import annotations
