@@ -53,9 +53,9 @@ def test_what_is_made_on_freebsd_is_allowed_there_and_reads_back_as_it_was(
     assert verb == "sysctl" and sysctls.check("FreeBSD", name, value) == CARD[driver][name] == value
     most = reversible.request("moderation", card, str(LONGEST_MODERATION))[2]
     assert sysctls.check("FreeBSD", name, most) == most
-    if MODERATION[driver].itself:
-        by_itself = f"dev.{driver}.0.{MODERATION[driver].adapts}"
-        assert freebsd_text.rx_usecs(card, CARD[driver] | {by_itself: MODERATION[driver].itself[0]}) is None
+    if MODERATION[driver].adaptive_values:
+        by_itself = f"dev.{driver}.0.{MODERATION[driver].adaptive}"
+        assert freebsd_text.rx_usecs(card, CARD[driver] | {by_itself: MODERATION[driver].adaptive_values[0]}) is None
 
 
 @pytest.mark.parametrize("card", ["vmx0", "ix0", "em0", "igb0", "igc0", "lagg0", "mce", "0", ""])

@@ -92,10 +92,9 @@ def rx_usecs(interface: str, values: dict[str, str]) -> int | None:
     """
     if not (found := moderation(interface)):
         return None
-    prefix, of_driver = found
-    count = values.get(prefix + of_driver.sysctl, "")
-    by_itself = values.get(prefix + of_driver.adapts) in of_driver.itself
-    return int(count) * of_driver.microseconds if count.isdecimal() and not by_itself else None
+    count = values.get(found.name, "")
+    by_itself = values.get(found.adaptive) in found.adaptive_values
+    return int(count) * found.microseconds if count.isdecimal() and not by_itself else None
 
 
 def _speed(media: str) -> float | None:

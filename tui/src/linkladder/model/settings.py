@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from linkladder.model.hosts import HostFacts, Nic
@@ -56,7 +56,7 @@ class SettingKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class OfKernel:
+class KernelSetting:
     """What people call a setting of the kernel, its sysctl by system (none: that system has it not), and its values."""
 
     words: str
@@ -69,91 +69,101 @@ class OfKernel:
 
 
 KERNEL = {
-    SettingKind.CONGESTION: OfKernel(
+    SettingKind.CONGESTION: KernelSetting(
         "congestion control",
         {FREEBSD: "net.inet.tcp.cc.algorithm", LINUX: "net.ipv4.tcp_congestion_control"},
         names="cubic or reno",
         modules={FREEBSD: "cc_"},
     ),
-    SettingKind.STACK: OfKernel(
+    SettingKind.STACK: KernelSetting(
         "TCP stack",
         {FREEBSD: "net.inet.tcp.functions_default"},
         names="freebsd or rack",
         modules={FREEBSD: "tcp_"},
     ),
-    SettingKind.STACK_TSO: OfKernel("TSO of the TCP stack", {FREEBSD: "net.inet.tcp.tso"}),
-    SettingKind.SACK: OfKernel("SACK", {FREEBSD: "net.inet.tcp.sack.enable", LINUX: "net.ipv4.tcp_sack"}),
-    SettingKind.DELAYED_ACK: OfKernel("delayed ACK", {FREEBSD: "net.inet.tcp.delayed_ack"}),
-    SettingKind.ECN: OfKernel("ECN", {FREEBSD: "net.inet.tcp.ecn.enable", LINUX: "net.ipv4.tcp_ecn"}),
-    SettingKind.INITIAL_WINDOW: OfKernel(
+    SettingKind.STACK_TSO: KernelSetting("TSO of the TCP stack", {FREEBSD: "net.inet.tcp.tso"}),
+    SettingKind.SACK: KernelSetting("SACK", {FREEBSD: "net.inet.tcp.sack.enable", LINUX: "net.ipv4.tcp_sack"}),
+    SettingKind.DELAYED_ACK: KernelSetting("delayed ACK", {FREEBSD: "net.inet.tcp.delayed_ack"}),
+    SettingKind.ECN: KernelSetting("ECN", {FREEBSD: "net.inet.tcp.ecn.enable", LINUX: "net.ipv4.tcp_ecn"}),
+    SettingKind.INITIAL_WINDOW: KernelSetting(
         "initial window in segments", {FREEBSD: "net.inet.tcp.initcwnd_segments"}, 1, 256
     ),
-    SettingKind.SEND_BUFFER: OfKernel(
+    SettingKind.SEND_BUFFER: KernelSetting(
         "largest send buffer by itself",
         {FREEBSD: "net.inet.tcp.sendbuf_max", LINUX: "net.ipv4.tcp_wmem"},
         SMALLEST_BUFFER,
         LARGEST_BUFFER,
     ),
-    SettingKind.RECEIVE_BUFFER: OfKernel(
+    SettingKind.RECEIVE_BUFFER: KernelSetting(
         "largest receive buffer by itself",
         {FREEBSD: "net.inet.tcp.recvbuf_max", LINUX: "net.ipv4.tcp_rmem"},
         SMALLEST_BUFFER,
         LARGEST_BUFFER,
     ),
-    SettingKind.SEND_DEFAULT: OfKernel(
+    SettingKind.SEND_DEFAULT: KernelSetting(
         "send buffer at first",
         {FREEBSD: "net.inet.tcp.sendspace", LINUX: "net.ipv4.tcp_wmem"},
         SMALLEST_FIRST,
         LARGEST_BUFFER,
         number=1,
     ),
-    SettingKind.RECEIVE_DEFAULT: OfKernel(
+    SettingKind.RECEIVE_DEFAULT: KernelSetting(
         "receive buffer at first",
         {FREEBSD: "net.inet.tcp.recvspace", LINUX: "net.ipv4.tcp_rmem"},
         SMALLEST_FIRST,
         LARGEST_BUFFER,
         number=1,
     ),
-    SettingKind.SEND_CEILING: OfKernel(  # of FreeBSD it is the ceiling of both
+    SettingKind.SEND_CEILING: KernelSetting(  # of FreeBSD it is the ceiling of both
         "largest send buffer on request",
         {FREEBSD: "kern.ipc.maxsockbuf", LINUX: "net.core.wmem_max"},
         SMALLEST_CEILING,
         LARGEST_BUFFER,
     ),
-    SettingKind.RECEIVE_CEILING: OfKernel(
+    SettingKind.RECEIVE_CEILING: KernelSetting(
         "largest receive buffer on request", {LINUX: "net.core.rmem_max"}, SMALLEST_CEILING, LARGEST_BUFFER
     ),
 }
 
 
 @dataclass(frozen=True)
-class OfDriver:
-    """FreeBSD's sysctl for the moderation of a card's interrupts, below dev.DRIVER.UNIT."""
+class ModerationSysctl:
+    """FreeBSD's sysctl for the moderation of a card's interrupts."""
 
-    sysctl: str
+    name: str
     microseconds: int = 1  # to one of its units
-    adapts: str = ""  # the sysctl by which the card finds its own time, which then is no fixed one,
-    itself: tuple[str, ...] = ()  # and its values that mean so
+    adaptive: str = ""  # the sysctl by which the card finds its own time, which then is no fixed one,
+    adaptive_values: tuple[str, ...] = ()  # and its values that mean so
+
+    def value(self, microseconds: str) -> str:
+        return str(int(microseconds) // self.microseconds)
 
 
-MODERATION = {  # by driver; vmx has none, and ix, em, igb and igc no time for the whole card
-    "mce": OfDriver("conf.rx_coalesce_usecs", 1, "conf.rx_coalesce_mode", ("2", "3")),
-    "bnxt": OfDriver("intr_coal_rx_usecs"),
-    "ixl": OfDriver("rx_itr", 2, "dynamic_rx_itr", ("1",)),
+MODERATION = {  # by driver, below dev.DRIVER.UNIT; vmx has none, and ix, em, igb and igc no time for the whole card
+    "mce": ModerationSysctl("conf.rx_coalesce_usecs", 1, "conf.rx_coalesce_mode", ("2", "3")),
+    "bnxt": ModerationSysctl("intr_coal_rx_usecs"),
+    "ixl": ModerationSysctl("rx_itr", 2, "dynamic_rx_itr", ("1",)),
 }
 
 
-def moderation(interface: str) -> tuple[str, OfDriver] | None:
-    """The prefix of its sysctls ('dev.ixl.0.') and the one that moderates; None where FreeBSD's driver has none."""
+def _driver_and_unit(interface: str) -> tuple[str, str]:
+    """('ixl', '0') for FreeBSD's ixl0; no unit for a name without a number."""
     driver = interface.rstrip("0123456789")
-    unit = interface.removeprefix(driver)
-    return (f"dev.{driver}.{unit}.", MODERATION[driver]) if unit and driver in MODERATION else None
+    return driver, interface.removeprefix(driver)
+
+
+def moderation(interface: str) -> ModerationSysctl | None:
+    """The sysctl that moderates this card, with its whole name; None where FreeBSD's driver has none."""
+    driver, unit = _driver_and_unit(interface)
+    if not unit or driver not in MODERATION:
+        return None
+    found, prefix = MODERATION[driver], f"dev.{driver}.{unit}."
+    return replace(found, name=prefix + found.name, adaptive=found.adaptive and prefix + found.adaptive)
 
 
 def tunables_of_queues(kind: SettingKind, interface: str, value: str) -> dict[str, str]:
     """FreeBSD's loader variables that make a card's queues so, where iflib attaches it; the rings' are vmx's alone."""
-    driver = interface.rstrip("0123456789")
-    unit = interface.removeprefix(driver)
+    driver, unit = _driver_and_unit(interface)
     prefix = f"dev.{driver}.{unit}.iflib."
     if not unit or (kind is SettingKind.RING and driver != "vmx"):
         return {}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from linkladder.model.hosts import NicCounters
 from linkladder.model.printed import Interval, PathMtu, Rtt, Transactions
 from linkladder.model.words import Direction
 
 Number = TypeVar("Number", int, float)
-COUNTS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_errors", "tx_errors", "rx_drops", "tx_drops")
-KNOWN_BY_SOME = ("crc_errors", "rx_pause", "tx_pause", "carrier_lost")
 
 
 def of_rates(legs: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -86,9 +84,11 @@ def of_span(parts: Sequence[Interval]) -> Interval:
 def of_nics(nics: Sequence[NicCounters]) -> NicCounters:
     if len(nics) == 1:
         return nics[0]
-    added: dict[str, int | None] = {name: sum(getattr(nic, name) for nic in nics) for name in COUNTS}
-    added |= {name: known([getattr(nic, name) for nic in nics]) for name in KNOWN_BY_SOME}
-    return replace(NicCounters(", ".join(nic.name for nic in nics)), **added)  # type: ignore[arg-type]
+    added: dict[str, Any] = {}
+    for counter in fields(NicCounters)[1:]:  # all but the name
+        total = known([getattr(nic, counter.name) for nic in nics])
+        added[counter.name] = counter.default if total is None else total
+    return NicCounters(", ".join(nic.name for nic in nics), **added)
 
 
 def of_transactions(legs: Sequence[Transactions | None]) -> Transactions | None:
@@ -98,9 +98,8 @@ def of_transactions(legs: Sequence[Transactions | None]) -> Transactions | None:
         return present[0] if present else None
     rate = sum(one.rate for one in present)
     means = [one.mean_us for one in present if one.mean_us is not None]
-    mean = (
-        sum((one.mean_us or 0.0) * one.rate for one in present) / rate if len(means) == len(present) and rate else None
-    )
+    weighted = sum((one.mean_us or 0.0) * one.rate for one in present)
+    mean = weighted / rate if len(means) == len(present) and rate else None
 
     def worst(values: list[float | None]) -> float | None:
         return max((v for v in values if v is not None), default=None)

@@ -96,10 +96,9 @@ def _of_setting(one: Setting, card: str) -> Iterator[Line]:
         yield from _of_kernel(one)
     elif one.kind is SettingKind.MODERATION:
         if found := moderation(card):
-            name = found[0] + found[1].sysctl
-            value = int(one.value) // found[1].microseconds
-            yield FREEBSD, f"sysctl {name}={value}"
-            yield f"{FREEBSD} at boot", f"echo '{name}={value}' >>/etc/sysctl.conf"
+            assigned = f"{found.name}={found.value(one.value)}"
+            yield FREEBSD, f"sysctl {assigned}"
+            yield f"{FREEBSD} at boot", f"echo '{assigned}' >>/etc/sysctl.conf"
         else:
             yield LINUX, f"ethtool -C {card} rx-usecs {one.value}"
     elif one.kind in QUEUES:

@@ -171,6 +171,5 @@ def request(kind: str, target: str, value: str) -> tuple[str, ...]:
     if kind == "lagg":
         return ("lagg", "join", value, *target.split(",")) if value in BUNDLES else ("lagg", "part")
     if kind == "moderation" and (found := moderation(target)) and host.system() == FREEBSD:
-        prefix, of_driver = found
-        return ("sysctl", prefix + of_driver.sysctl, str(int(value) // of_driver.microseconds))
+        return ("sysctl", found.name, found.value(value))
     return (kind, target, value)
