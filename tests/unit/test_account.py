@@ -159,7 +159,7 @@ def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait(s
     told = time.monotonic()
     running.clients[1].zero = told
     assert running.zero == told, "what the tool reports is known better"
-    running.there = told + waits + 1  # the last of them began to ask
+    running.last_client_began = told + waits + 1  # the last of them began to ask
     assert running.zero == told + 1, "and that the last has come"
 
 

@@ -14,7 +14,7 @@ import pytest
 from linkladder import host, privilege, settings, wire
 from linkladder.agent.lending import Lending
 from linkladder.engine.leases import Loan
-from linkladder.engine.member import MemberDown
+from linkladder.engine.member import MemberOutage
 from linkladder.engine.route import Route, Side
 from linkladder.host import linux_multipath
 from linkladder.model import Away, Bundle, End, Experiment, HostFacts, Interval, Member, Nic, Setting, SettingKind
@@ -336,7 +336,7 @@ def asked(*ends: End) -> Experiment:
 async def test_it_is_told_to_each_end_that_the_setting_names_in_the_trials_own_seconds() -> None:
     near, far = End_(0.0), End_(100.0)
     exp, offset = asked(End.FAR), {0: 0.0, 1: 100.0}
-    member = MemberDown(exp, offset)
+    member = MemberOutage(exp, offset)
     async with Loan(exp.settings, [route(near, far)], ["127.0.0.1"]) as loan:
         began = asyncio.get_running_loop().time()
         await member.keep_time(loan, began, lambda: began)
@@ -344,14 +344,14 @@ async def test_it_is_told_to_each_end_that_the_setting_names_in_the_trials_own_s
     assert near.heard == [] and far.heard == [True, False] and member.at(0) == ()
     (away,) = member.at(1)
     assert away.name == "vmx2" and 0.02 <= away.since < away.until < 60
-    assert member.every < 1 and MemberDown(Experiment("e"), {}).every == 1.0
+    assert member.every < 1 and MemberOutage(Experiment("e"), {}).every == 1.0
     assert [member.shown(0, t / 10) for t in range(21)].count(True) == 3
 
 
 async def test_it_waits_for_a_tool_that_is_late() -> None:
     """The tool turns out to have begun later than its client was started: its seconds are those that count."""
     exp, far = asked(End.FAR), End_(0.0)
-    member = MemberDown(exp, {0: 0.0, 1: 0.0})
+    member = MemberOutage(exp, {0: 0.0, 1: 0.0})
     async with Loan(exp.settings, [route(End_(0.0), far)], ["127.0.0.1"]) as loan:
         began = asyncio.get_running_loop().time()
         known = iter([began, *[began + 0.3] * 9])
@@ -362,7 +362,7 @@ async def test_it_waits_for_a_tool_that_is_late() -> None:
 
 async def test_an_end_that_refuses_ends_the_loan_with_its_words_and_nothing_is_claimed() -> None:
     exp = asked()
-    member = MemberDown(exp, {0: 0.0, 1: 0.0})
+    member = MemberOutage(exp, {0: 0.0, 1: 0.0})
     async with Loan(exp.settings, [route(End_(0.0, refuses=True), End_(0.0))], ["127.0.0.1"]) as loan:
         began = asyncio.get_running_loop().time()
         await member.keep_time(loan, began, lambda: began)

@@ -80,4 +80,4 @@ async def test_what_stalls_is_waited_for_no_longer_than_what_has_begun_needs(
     await leg._wait(leg.clients, limit)
     assert leg.watchdog and not point.asked
     assert there or time.monotonic() >= limit
-    assert (leg.there is not None) == there
+    assert (leg.last_client_began is not None) == there

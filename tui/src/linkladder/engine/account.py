@@ -23,7 +23,6 @@ from linkladder.model import (
     Outcome,
     Protocol,
     SocketsSeen,
-    SocketStat,
     TcpCounters,
     WindowSeen,
     sums,
@@ -166,15 +165,6 @@ def counted_from(made: EndRecord, since: float) -> EndRecord:
         windows=tuple(replace(one, t=moved(one.t)) for one in made.windows),
         held_up=tuple(replace(one, at=moved(one.at)) for one in made.held_up),
         away=tuple(replace(one, since=moved(one.since), until=moved(one.until)) for one in made.away),
-    )
-
-
-def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
-    """The connections that carry this trial's payload; connections of an earlier trial may still be open."""
-    return tuple(
-        s
-        for s in sockets
-        if s.state in ("", "ESTABLISHED") and (s.local_port in ports or s.remote_port in ports) and s.remote_port
     )
 
 

@@ -31,24 +31,23 @@ class LegFault(Exception):
 
     def __init__(self, reason: str, fault: Fault = Fault.TOOL) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.fault = fault
 
 
 class RunningLeg:
-    """`number` is the place of its path among the rung's; `offsets` are the ends' clocks against the near one's."""
+    """`path_number` is its path's place among the rung's; `offsets` are the ends' clocks against the near one's."""
 
     def __init__(
         self,
         exp: Experiment,
         route: Route,
-        number: int,
+        path_number: int,
         port: int,
         key: str,
         offsets: Mapping[int, float],
         comes_after: float | None = None,  # seconds after the others, as a visitor; None: it starts with them
     ) -> None:
-        self.exp, self.route, self.number, self.offsets = exp, route, number, offsets
+        self.exp, self.route, self.path_number, self.offsets = exp, route, path_number, offsets
         self.comes_after = comes_after
         self.port, self.key = port, key
         self.tool = tools.named(exp.tool)
@@ -57,13 +56,15 @@ class RunningLeg:
         self.clients: list[Process] = []
         self.server: Process | None = None
         self.pings: list[Process] = []  # the pings beside it, the near side's first
-        self.there: float | None = None  # when the last of its clients began to ask, where each goes on for it
+        self.last_client_began: float | None = (
+            None  # when the last of its clients began to ask, where each goes on for it
+        )
         self.watchdog = False
         self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
         self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, on its tool's clock
         self.still_at: tuple[str, ...] = ()  # the names of those ends
-        self.ways: tuple[Command, ...] = ()  # the cards by which its packets leave
+        self.route_commands: tuple[Command, ...] = ()  # the cards by which its packets leave
 
     @property
     def visits(self) -> bool:
@@ -77,8 +78,8 @@ class RunningLeg:
         moments = [client.began for client in self.clients]
         if not moments:
             return time.monotonic()
-        if self.there is not None:
-            return max(*moments, self.there - self.tool.waits(self.exp))
+        if self.last_client_began is not None:
+            return max(*moments, self.last_client_began - self.tool.waits(self.exp))
         return max(moments) if self.where.together else min(moments)
 
     @property
@@ -122,7 +123,7 @@ class RunningLeg:
             await near.point.ask(wire.Introduce(far.point.name, far.address))
             await far.point.ask(wire.Introduce(near.point.name, near.address))
 
-    async def check_ways(self) -> None:
+    async def check_routes(self) -> None:
         """Check that each side sends by the card that the path names, or that its address is on. Nothing is sent
         otherwise.
         """
@@ -132,7 +133,7 @@ class RunningLeg:
             wanted = side.interface or way.owner
             words = ("from", side.address, "to", other.address, "by", way.interface or "no card")
             via = ("via", way.gateway) if way.gateway else ()
-            self.ways += (Command(side.name, "route", (*words, *via), 0),)
+            self.route_commands += (Command(side.name, "route", (*words, *via), 0),)
             if way.interface and wanted and way.interface != wanted:
                 raise LegFault(
                     f"from {side.address} to {other.address} packets of the {side.name} end leave by {way.interface}"
@@ -235,9 +236,9 @@ class RunningLeg:
             if gone := next((side for side in self.route.sides if side.point.lost), None):
                 await gone.point.ask(wire.Clock())  # the exception says how it was lost
             now = time.monotonic()
-            if self.there is None and self.tool.latest(self.exp) and (spans := _spans(clients)):
-                self.there = now - min(end - begun for begun, end in spans)
-                limit = self.there + tools.expected_seconds(self.exp) + WATCHDOG
+            if self.last_client_began is None and self.tool.latest(self.exp) and (spans := _spans(clients)):
+                self.last_client_began = now - min(end - begun for begun, end in spans)
+                limit = self.last_client_began + tools.expected_seconds(self.exp) + WATCHDOG
             if not ordered and self.tool.enough(self.exp, [c.live.span for c in clients]):
                 ordered = True
                 await asyncio.gather(*(c.enough() for c in clients))
@@ -248,7 +249,7 @@ class RunningLeg:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiting[0].exited.wait(), min(LOOK, max(0.01, limit - now)))
 
-    def looked(self, end: int) -> None:
+    def note_sample(self, end: int) -> None:
         """Note that an end has just sent a sample."""
         for process in self.processes:
             if process.side.end == end:
@@ -291,9 +292,9 @@ class RunningLeg:
     def results(self, outcome: Outcome, first: float, more: tuple[Command, ...] = ()) -> tuple[Leg, ...]:
         """The legs of the result: the load and the pings beside it; `first` is when the first leg began."""
         began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
-        commands = (*more, *self.ways, *(p.command() for p in self.processes if p not in self.pings))
+        commands = (*more, *self.route_commands, *(p.command() for p in self.processes if p not in self.pings))
         role = Role.VISITOR if self.visits else Role.LOAD
-        load = Leg(outcome, role, self.number, self.route.near.end, self.route.far.end, began, commands)
+        load = Leg(outcome, role, self.path_number, self.route.near.end, self.route.far.end, began, commands)
         return load, *(
             replace(
                 load,

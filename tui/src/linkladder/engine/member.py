@@ -13,7 +13,7 @@ QUICK = 0.1  # seconds between two samples, short enough to show what a bundle d
 SECOND = 0.95  # seconds between two samples that are shown, about
 
 
-class MemberDown:
+class MemberOutage:
     """The planned outage of one member; `offset` is each end's clock against the near one's."""
 
     def __init__(self, exp: Experiment, offset: Mapping[int, float]) -> None:

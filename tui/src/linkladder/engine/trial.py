@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -12,12 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools, wire
-from linkladder.engine.account import Watched, accounted, counted_from, of_trial
+from linkladder.engine.account import Watched, accounted, counted_from
+from linkladder.engine.connections import watch_connections
 from linkladder.engine.discarded import carried, discarded, loads_before
 from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts, first_second
 from linkladder.engine.live import CardSeconds, LiveSeconds
-from linkladder.engine.member import MemberDown
+from linkladder.engine.member import MemberOutage
 from linkladder.engine.ports import ports_for
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.tool_process import Process
@@ -30,9 +30,7 @@ from linkladder.model import (
     HostSample,
     Leg,
     Outcome,
-    SocketsSeen,
     TrialResult,
-    WindowSeen,
 )
 from linkladder.model.several_legs import counted_together, loads
 from linkladder.peer import PeerLost, Refused
@@ -41,7 +39,6 @@ LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
 HELD = 2.0  # times what a server took to start, for clients to be held ready
 LONGEST = 4.0  # seconds in all: an end takes no word for a moment far ahead
-SILENT = 3  # seconds without a window after which an end is not asked again
 READY = 10.0  # seconds in which an adapter that starts anew must carry traffic
 PAUSE = 0.5
 EACH = 0.025  # seconds more for each leg: one coordinator tells all of them, and each end readies a process for it
@@ -62,23 +59,24 @@ class Trial:
         ports: Sequence[int],
         emit: Callable[[Event], None],
         channels: tuple[str, ...] = (),  # where this end's channels to its peers lead
-        numbers: Sequence[int] = (),  # which of the rung's paths they are; none: all, in their order
-        more: Iterator[int] | None = None,  # ports for what is discarded before it
-        lent: Sequence[Route] = (),  # whose adapters its settings change; none: those of its own routes
+        path_numbers: Sequence[int] = (),  # which of the rung's paths they are; none: all, in their order
+        more_ports: Iterator[int] | None = None,  # ports for what is discarded before it
+        lent_routes: Sequence[Route] = (),  # whose adapters its settings change; none: those of its own routes
     ) -> None:
         routes = [route.by_address() for route in routes] if exp.bundled else routes
         self.routes, self.exp, self.repeat, self.emit, self.channels = tuple(routes), exp, repeat, emit, channels
-        self.numbers, self.more, self.lent = tuple(numbers), more, tuple(lent or routes)
+        self.path_numbers, self.more_ports = tuple(path_numbers), more_ports
+        self.lent_routes = tuple(lent_routes or routes)
         self.ends = ends_of(routes)
-        self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
-        self.wall: dict[int, float] = {}  # of each other end's time of day
-        self.slowest = 0.0  # answer to a question about the clock
-        self.starting = 0.0  # seconds that the slowest server took to start
+        self.clock_offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
+        self.wall_offset: dict[int, float] = {}  # of each other end's time of day
+        self.slowest_answer = 0.0  # answer to a question about the clock
+        self.slowest_server_start = 0.0  # seconds that the slowest server took to start
         self.key = secrets.token_hex(16)  # of knocks and tools: strangers have none
         self.legs = [
-            RunningLeg(mine, route, number, port, self.key, self.offset, after)
+            RunningLeg(mine, route, number, port, self.key, self.clock_offset, after)
             for number, route, port, (after, mine) in zip(
-                numbers or range(len(routes)), routes, ports, loads(exp, len(routes)), strict=True
+                path_numbers or range(len(routes)), routes, ports, loads(exp, len(routes)), strict=True
             )
         ]
         self.watched = {number: Watched(end.name) for number, end in self.ends.items()}
@@ -86,30 +84,30 @@ class Trial:
         self._lost: PeerLost | None = None
         self.seconds = LiveSeconds(sum(not leg.visits for leg in self.legs))
         self.cards, self.tool_reports = CardSeconds(exp, self.routes), tools.named(exp.tool).every_second
-        self.member = MemberDown(exp, self.offset)
+        self.outage = MemberOutage(exp, self.clock_offset)
         self.begun = time.monotonic()
 
     async def run(self) -> TrialResult:
         """The result, good or not; PeerLost and cancellation pass through after the ends were told to stop."""
         wall, started = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-        outcomes = self._alike(Outcome(False, Fault.TOOL, "it did not start"))
+        outcomes = self._every_outcome(Outcome(False, Fault.TOOL, "it did not start"))
         ends: tuple[EndRecord, ...] = ()
         pumps: list[asyncio.Task[None]] = []
         before: tuple[Leg, ...] = ()
-        loan = Loan(self.exp.settings, self.lent, self.channels)
+        loan = Loan(self.exp.settings, self.lent_routes, self.channels)
         for leg in self.legs:
             leg.progressed = loan.progressed
         clean = False
         try:
             try:
                 async with loan:
-                    if self.exp.discard_first and self.more:
-                        before = await self._discard(self.more, loan)
+                    if self.exp.discard_first and self.more_ports:
+                        before = await self._discard(self.more_ports, loan)
                     pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
                     outcomes, ends = await self._measure(loan)
                     loan.check()
             except Refused as error:
-                outcomes = self._alike(Outcome(False, Fault.TOOL, str(error)))
+                outcomes = self._every_outcome(Outcome(False, Fault.TOOL, str(error)))
             clean = True
         finally:
             for pump in pumps:
@@ -135,7 +133,7 @@ class Trial:
                 loan.progressed(tools.expected_seconds(exp) + STEP)
                 ports = ports_for(drawn, exp, len(self.routes))
                 seen = await Trial(
-                    self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.numbers
+                    self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.path_numbers
                 ).run()
                 found += discarded(seen)
                 if carried(seen) or time.monotonic() > until:
@@ -143,7 +141,7 @@ class Trial:
                 await asyncio.sleep(PAUSE)
         return found
 
-    def _alike(self, outcome: Outcome) -> tuple[Outcome, ...]:
+    def _every_outcome(self, outcome: Outcome) -> tuple[Outcome, ...]:
         return (outcome,) * len(self.legs)
 
     async def _measure(self, loan: Loan) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
@@ -151,18 +149,18 @@ class Trial:
         try:
             await self._every_leg(RunningLeg.lay_out)
             await self._every_leg(RunningLeg.introduce)
-            await self._every_leg(self._check_ways)
+            await self._every_leg(self._check_routes)
             if loading:
                 await self._every_end(self._count)
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
             if loading:
-                sampling = wire.Sampling(True, self.member.every)
+                sampling = wire.Sampling(True, self.outage.every)
                 await self._every_end(lambda number: self.ends[number].point.ask(sampling))
             await self._every_leg(self._serve)
             starts = self._barrier()
-            switching = self.member.keep_time(loan, self.begun, lambda: first_second(self.legs))
-            beside = [asyncio.create_task(one) for one in (self._look(), switching)]
+            switching = self.outage.keep_time(loan, self.begun, lambda: first_second(self.legs))
+            beside = [asyncio.create_task(one) for one in (self._watch_connections(), switching)]
             try:
                 await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
@@ -211,8 +209,10 @@ class Trial:
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
         since = first_second(self.legs) - self.begun
-        made = watched.record(self.exp, carried[number], self.offset[number], since)
-        return counted_from(replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number)), since)
+        made = watched.record(self.exp, carried[number], self.clock_offset[number], since)
+        return counted_from(
+            replace(made, wall_offset_s=self.wall_offset.get(number), away=self.outage.at(number)), since
+        )
 
     # --- every step is taken by all, and who cannot take it is out of the trial alone
 
@@ -222,13 +222,8 @@ class Trial:
                 leg.progressed()
                 await step(leg)
                 leg.progressed()
-            except LegFault as error:
-                leg.broken = Outcome(False, error.fault, error.reason)
-            except Refused as error:
-                leg.broken = Outcome(False, Fault.TOOL, str(error))
-            except PeerLost as error:
-                leg.broken = Outcome(False, Fault.PEER, str(error))
-                self._lost = self._lost or error
+            except (LegFault, Refused, PeerLost) as error:
+                self._break((leg,), error)
 
         await asyncio.gather(*(one(leg) for leg in self.legs if leg.broken is None))
         self._go_on()
@@ -242,13 +237,18 @@ class Trial:
                 await step(number)
                 mine[0].progressed()
             except (Refused, PeerLost) as error:
-                lost = isinstance(error, PeerLost)
-                self._lost = self._lost or (error if isinstance(error, PeerLost) else None)
-                for leg in mine:
-                    leg.broken = Outcome(False, Fault.PEER if lost else Fault.TOOL, str(error))
+                self._break(mine, error)
 
         await asyncio.gather(*(one(number) for number in self.ends))
         self._go_on()
+
+    def _break(self, legs: Sequence[RunningLeg], error: LegFault | Refused | PeerLost) -> None:
+        """Note why these legs cannot go on."""
+        fault = error.fault if isinstance(error, LegFault) else Fault.TOOL
+        if isinstance(error, PeerLost):
+            fault, self._lost = Fault.PEER, self._lost or error
+        for leg in legs:
+            leg.broken = Outcome(False, fault, str(error))
 
     def _go_on(self) -> None:
         """Go on with the legs that can; NoLegLeft when there is none, PeerLost where that is for a lost end."""
@@ -257,10 +257,10 @@ class Trial:
                 raise self._lost
             raise NoLegLeft
 
-    async def _check_ways(self, leg: RunningLeg) -> None:
+    async def _check_routes(self, leg: RunningLeg) -> None:
         """Check by which card packets leave, if a card is named or there are several paths."""
         if len(self.legs) > 1 or self.exp.paths or any(side.interface for side in leg.route.sides):
-            await leg.check_ways()
+            await leg.check_routes()
 
     async def _meet(self, leg: RunningLeg) -> None:
         """An end listens for one knock at a time; ends that are not the leg's do not wait for it."""
@@ -275,15 +275,17 @@ class Trial:
             return
         began = time.monotonic()
         await leg.serve()
-        self.starting = max(self.starting, time.monotonic() - began)
+        self.slowest_server_start = max(self.slowest_server_start, time.monotonic() - began)
 
     def _barrier(self) -> Starts:
         """The moment at which all legs start, on each end's clock; a single leg starts as soon as it can."""
         self.begun = time.monotonic()
         if sum(not leg.visits for leg in self.legs) == 1:
             return {}
-        self.begun += min(LONGEST, LEAD + self.slowest + HELD * self.starting + EACH * len(self.legs))
-        return {number: self.begun + offset for number, offset in self.offset.items()}
+        self.begun += min(
+            LONGEST, LEAD + self.slowest_answer + HELD * self.slowest_server_start + EACH * len(self.legs)
+        )
+        return {number: self.begun + offset for number, offset in self.clock_offset.items()}
 
     async def _count(self, number: int) -> None:
         """What the end's counters are now, of every card that a path of the trial uses there."""
@@ -292,43 +294,14 @@ class Trial:
         for side in {side.address: side for side in sides}.values():
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
-    async def _look(self) -> None:
-        """Read each connection's counters once before it closes, and its window each second until then."""
+    async def _watch_connections(self) -> None:
         ports = tuple(port for leg in self.legs for port in leg.data_ports)
-
-        async def look(number: int) -> None:
-            t = round(time.monotonic() - self.begun, 3)
-            with contextlib.suppress(Refused, PeerLost):
-                seen = await self.ends[number].point.ask(wire.Sockets())
-                self.watched[number].sockets = SocketsSeen(t, seen.source, of_trial(seen.sockets, ports))
-
-        until = self.begun + tools.expected_seconds(self.exp) - LOOK
-        watching = [asyncio.create_task(self._windows(number, ports)) for number in self._senders()] if ports else []
-        try:
-            await asyncio.sleep(until - time.monotonic())
-        finally:
-            for task in watching:
-                task.cancel()
-        if ports:
-            await asyncio.gather(*(look(number) for number in self.ends))
+        last = self.begun + tools.expected_seconds(self.exp) - LOOK
+        await watch_connections(self.ends, self.watched, self._senders(), ports, self.begun, last)
 
     def _senders(self) -> set[int]:
         near = {leg.route.near.end for leg in self.legs if self.exp.direction is not Direction.REVERSE}
         return near | {leg.route.far.end for leg in self.legs if self.exp.direction is not Direction.FORWARD}
-
-    async def _windows(self, number: int, ports: tuple[int, ...]) -> None:
-        """The sender's windows once a second, of a system that tells them where its tools do not."""
-        seen = self.watched[number].windows
-        for second in itertools.count(1):
-            await asyncio.sleep(self.begun + second - time.monotonic())
-            t = round(time.monotonic() - self.begun, 3)
-            with contextlib.suppress(Refused, PeerLost):
-                ours = of_trial((await self.ends[number].point.ask(wire.Sockets(True))).sockets, ports)
-                cwnds = tuple(s.cwnd_bytes for s in ours if s.cwnd_bytes is not None)
-                if cwnds:
-                    seen.append(WindowSeen(t, cwnds, tuple(s.ssthresh_bytes or 0 for s in ours)))
-            if second == SILENT and not seen:
-                return
 
     async def _synchronise(self, number: int) -> None:
         """The end's monotonic clock minus ours, from the quickest of three questions."""
@@ -337,12 +310,12 @@ class Trial:
             sent = time.monotonic()
             reply = await self.ends[number].point.ask(wire.Clock())
             took = time.monotonic() - sent
-            self.slowest = max(self.slowest, took)
+            self.slowest_answer = max(self.slowest_answer, took)
             if took < best:
                 best = took
-                self.offset[number] = 0.0 if number == 0 else reply.now - (sent + took / 2)
+                self.clock_offset[number] = 0.0 if number == 0 else reply.now - (sent + took / 2)
                 if number and reply.wall:
-                    self.wall[number] = round(reply.wall - (time.time() - took / 2), 3)
+                    self.wall_offset[number] = round(reply.wall - (time.time() - took / 2), 3)
 
     async def _stop_everything(self) -> None:
         """After a fault: end every process of this trial, and keep what the tools have printed so far."""
@@ -363,12 +336,12 @@ class Trial:
 
     def _take(self, number: int, event: wire.Event) -> None:
         if isinstance(event, wire.RawSample):
-            t = event.t - self.offset[number] - self.begun
+            t = event.t - self.clock_offset[number] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             sample = self.watched[number].look(sample)
             for leg in self.legs:
-                leg.looked(number)
-            if not self.member.shown(number, sample.t):
+                leg.note_sample(number)
+            if not self.outage.shown(number, sample.t):
                 return
             self.emit(Sampled(self.ends[number].name, sample))
             if not self.tool_reports and self.legs[0].clients:
@@ -378,9 +351,9 @@ class Trial:
         for leg in self.legs:
             for process in leg.processes:
                 if process.side.end == number and process.number == event.process:
-                    self._heard(leg, process, event)
+                    self._take_output(leg, process, event)
 
-    def _heard(self, leg: RunningLeg, process: Process, event: wire.Line | wire.Exited) -> None:
+    def _take_output(self, leg: RunningLeg, process: Process, event: wire.Line | wire.Exited) -> None:
         process.news.set()
         if isinstance(event, wire.Exited):
             process.exited.set()
@@ -391,7 +364,7 @@ class Trial:
             found = process.read(line)
             for interval in () if leg.visits else found:
                 self.tool_reports = True
-                for second in self.seconds.add(leg.number, interval):
+                for second in self.seconds.add(leg.path_number, interval):
                     self.emit(second)
             if (round_trip := process.live.round_trip(line)) is not None:
                 now = time.monotonic() - self.begun
