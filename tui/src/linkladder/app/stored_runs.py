@@ -75,6 +75,7 @@ class StoredRuns:
 
     def delete(self, run_id: str) -> None:
         with open_store(self.folder) as store:
+            lock.refuse_if_going(self.folder, run_id)
             store.delete(run_id)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from linkladder import drafts, phrases, state, units
 from linkladder.codec import pieces, to_json
 from linkladder.commands.read_documents import read_document
+from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, Experiment, TrialResult
 from linkladder.printable import clean
@@ -66,10 +67,10 @@ def _for_scripts(run: RunSummary) -> dict[str, Any]:
 
 def _delete(store: Store, args: argparse.Namespace) -> int:
     run = store.find(args.delete)
+    lock.refuse_if_going(store.folder, run)
     if not args.yes:
         if not sys.stdin.isatty():
-            print("linkladder: --delete needs --yes where nobody can be asked", file=sys.stderr)
-            return 2
+            raise UsageError("there is nobody to ask", hint="--yes deletes it without a question")
         if input(f"Delete run {run} for good? [y/N] ").strip().lower() != "y":
             return 1
     store.delete(run)

@@ -92,5 +92,11 @@ def going(folder: Path) -> Callable[[str], bool]:
     return lambda run: said is None or said.run in ("", run)
 
 
+def refuse_if_going(folder: Path, run: str) -> None:
+    """Raise an error if the run is going on, as it ends with a fault once its records are deleted."""
+    if going(folder)(run):
+        raise EnvironmentFault(f"run {run} is going on", hint="cancel it first, or wait until it has ended")
+
+
 def _path(folder: Path) -> Path:
     return folder / "run.lock"
