@@ -53,9 +53,10 @@ def test_what_it_tells_to_type_is_understood(code: str, parser: argparse.Argumen
     parser.parse_args(words(code))
 
 
-def test_every_command_for_people_is_in_it() -> None:
+def test_every_command_for_people_is_in_it(parser: argparse.ArgumentParser) -> None:
     told = {words(code)[0] for code in TYPED}
     every = {name for names in cli.GROUPS.values() for name in names}
+    assert every == set(commands_of(parser)), "each loads its own module alone"
     assert every - told <= {"agent", "facts", "watch"}, "sshd starts the agent; two more are in --help"
 
 
@@ -110,13 +111,15 @@ def test_files_that_it_leads_to_are_there() -> None:
         assert [to for to in re.findall(r"\]\(([^)#]+)\)", text) if not (folder / to).exists()] == []
 
 
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return {name: command for action in found for name, command in action.choices.items()}
+
+
 def options(parser: argparse.ArgumentParser) -> set[str]:
     """All options of a command line and of its commands."""
-    found = set(parser._option_string_actions)
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found |= {name for command in action.choices.values() for name in options(command)}
-    return found
+    found = {name for command in commands_of(parser).values() for name in options(command)}
+    return found | set(parser._option_string_actions)
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/image.md", "docs/plans.md"])

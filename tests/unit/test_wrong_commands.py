@@ -9,7 +9,7 @@ import pytest
 from linkladder import cli
 from linkladder.app.live_backend import LiveBackend
 from linkladder.errors import LinkladderError
-from linkladder.model import Plan, RunState
+from linkladder.model import Plan, RungName, RunState
 from linkladder.run import lock
 from linkladder.store import Store
 
@@ -40,3 +40,10 @@ def test_without_a_person_nothing_is_deleted(own_state: Path, capsys: pytest.Cap
     code, said = told(capsys, "runs", "--delete", run)
     assert code == 2 and "there is nobody to ask" in said and "  do:  --yes" in said
     assert Store(own_state).runs()
+
+
+def test_a_misspelt_rung_is_answered_with_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--rung", "dc-lnk"])
+    said = capsys.readouterr().err
+    assert all(f"'{name.value}'" in said for name in RungName) and "RungName" not in said

@@ -15,7 +15,7 @@ from linkladder.trust import files
 
 # Each module adds its own commands, and is only imported when it is needed.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "linkladder.commands.measuring": ("run", "watch", "tune", "offload", "sizing", "affinity", "rr"),
+    "linkladder.commands.measuring": ("run", "watch", "tune", "offload", "sizing", "affinity", "rr", "rss"),
     "linkladder.commands.stored": ("runs", "show"),
     "linkladder.commands.planning": ("plan",),
     "linkladder.commands.machine": ("facts", "doctor", "parse"),

@@ -58,7 +58,8 @@ def add_parsers(commands: Any) -> None:
 
 def _how(run: argparse.ArgumentParser) -> None:
     """Add the options that every run takes, whatever it measures."""
-    run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
+    rungs = [name.value for name in RungName]
+    run.add_argument("--rung", action="append", choices=rungs, help="only this rung; may be repeated")
     run.add_argument("--thorough", action="store_true", help=f"{THOROUGH} pairs of everything that is compared")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
