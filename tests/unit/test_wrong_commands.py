@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from linkladder import cli
+from linkladder import cli, host, privilege
 from linkladder.app.live_backend import LiveBackend
 from linkladder.errors import LinkladderError
 from linkladder.model import Plan, RungName, RunState
@@ -47,3 +49,30 @@ def test_a_misspelt_rung_is_answered_with_their_names(capsys: pytest.CaptureFixt
         cli.main(["run", "--rung", "dc-lnk"])
     said = capsys.readouterr().err
     assert all(f"'{name.value}'" in said for name in RungName) and "RungName" not in said
+
+
+@pytest.mark.parametrize("words", [("mtu",), ("hostname", "x"), ("reboot",), ("ssh", "on"), ("upgrade", "f")])
+def test_a_machine_that_is_no_appliance_is_told_so_by_the_word_that_was_typed(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "system", lambda: "Linux")
+    code, said = told(capsys, "system", *words)
+    assert code == 2 and f"{words[0]} changes an appliance\n  why: this is Linux" in said
+
+
+def test_what_the_helper_refuses_leads_to_the_command_s_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(verb: str, *words: str, **_: object) -> privilege.Completed:
+        found = subprocess.run(
+            [sys.executable, "-m", "linkladder.priv", "operator", verb, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return privilege.Completed(found.returncode, found.stdout, found.stderr)
+
+    monkeypatch.setattr(privilege, "run", run)
+    monkeypatch.setattr(host, "system", lambda: "FreeBSD")
+    code, said = told(capsys, "system", "mtu")
+    assert code == 2 and "  do:  linkladder system mtu --help says" in said

@@ -63,8 +63,7 @@ def winners(document: Document) -> Winners:
 
 async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
     """Try settings on loan, ask the person, and keep them; returns the commands, or () if everything was restored."""
-    if host.system() != "FreeBSD":
-        raise UsageError("keep changes an appliance", f"this is {host.system()}, which its owner sets up")
+    privilege.need_appliance("keep")
     adapters = [name for path in found.paths if (name := host.interface_of(path.local))]
     verbs = _verbs(found.settings, list(dict.fromkeys(adapters)))
     if not await tried(found, confirmed):

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkladder import host
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host.programs import TOOLS_PATH as PATH
 from linkladder.priv.checks import LIMIT
 
@@ -69,6 +69,12 @@ def available() -> str:
     if not os.access(_installed(), os.X_OK):
         return f"{_installed()} is not installed"
     return "" if shutil.which(_door(), path=PATH) else f"{_door()} is not installed"
+
+
+def need_appliance(what: str) -> None:
+    """Raise an error if `what`, which changes an appliance, is asked for on another machine."""
+    if host.system() != "FreeBSD":
+        raise UsageError(f"{what} changes an appliance", f"this is {host.system()}, which its owner sets up")
 
 
 def command(verb: str, *args: str) -> list[str]:

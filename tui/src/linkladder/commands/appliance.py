@@ -15,6 +15,7 @@ from linkladder.commands import upgrading
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import disks
 from linkladder.priv import accepted
+from linkladder.priv.checks import REFUSED
 from linkladder.priv.running import Failed
 
 TAKE_AS_THEY_ARE = "Have you looked at these settings (linkladder doctor), and are they right as they are?"
@@ -56,21 +57,27 @@ def add_parsers(commands: Any) -> None:
 
 def _handler(args: argparse.Namespace) -> int:
     words = [str(w) for w in getattr(args, "words", [])]
+    folder = state.measuring()
+    own = args.verb == "accept-settings" and os.access(folder, os.W_OK)  # a person's folder, such as on Linux
     if args.verb == "install":
         if not words:
             return _list_disks()
         _ask_for_disk(words[0], args.yes)
-    elif args.question and not args.yes:
+    elif not own:
+        privilege.need_appliance(f"system {args.verb}")
+    if args.question and not args.yes:
         _ask(args.question)
-    if args.verb == "accept-settings" and os.access(folder := state.measuring(), os.W_OK):
-        return _accept(folder)  # a person's own folder, such as on Linux
+    if own:
+        return _accept(folder)
     said = _password() if (args.verb, *words) == ("ssh", "password") else ""
     done = asyncio.run(privilege.run(privilege.NAMES.get(args.verb, args.verb), *words, timeout=3600.0, said=said))
     if done.ok:
         print(done.output.strip() or "done")
         return 0
-    kind = UsageError if done.code == 2 else EnvironmentFault
-    raise kind(f"system {args.verb}: {done.reason}", hint="linkladder doctor says whether the helper can be reached")
+    title = f"system {args.verb}: {done.reason}"
+    if done.code == REFUSED:
+        raise UsageError(title, hint=f"linkladder system {args.verb} --help says what it takes")
+    raise EnvironmentFault(title, hint="linkladder doctor says whether the helper can be reached")
 
 
 def _accept(folder: Path) -> int:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from linkladder import __version__, host, privilege, state, upgrading
+from linkladder import __version__, privilege, state, upgrading
 from linkladder.errors import LinkladderError, UsageError, in_a_line
 from linkladder.findings import Health
 from linkladder.upgrade.status import key_words, status
@@ -42,8 +42,7 @@ def _handler(args: argparse.Namespace, ask: Callable[[str], None]) -> int:
         return 1 if faults else 0
     if not args.source:
         raise UsageError("upgrade to what?", hint=f"give {upgrading.WORDS}; --status tells how it stands")
-    if host.system() != "FreeBSD":
-        raise UsageError("upgrade changes an appliance", f"this is {host.system()}, which its owner sets up")
+    privilege.need_appliance("upgrade")
     asyncio.run(_upgrade(args, ask))
     return 0
 
