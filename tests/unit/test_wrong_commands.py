@@ -76,3 +76,29 @@ def test_what_the_helper_refuses_leads_to_the_command_s_help(
     monkeypatch.setattr(host, "system", lambda: "FreeBSD")
     code, said = told(capsys, "system", "mtu")
     assert code == 2 and "  do:  linkladder system mtu --help says" in said
+
+
+READING = (("run", "--plan"), ("plan", "check"), ("show",), ("verify",), ("parse", "iperf"),
+           ("verify", __file__, "--signers"), ("pair", "--minutes", "0.01", "--secret-file"))  # fmt: skip
+NO_TEXT = b"\xff\xfe"
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_file_that_cannot_be_read_is_named_once_with_the_reason_and_what_to_do(
+    words: tuple[str, ...], own_state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = tmp_path / "given.toml"
+
+    def refused(why: str) -> None:
+        code, said = told(capsys, *words, str(given))
+        assert code in (2, 3) and f"{given} cannot be read\n  why: {why}" in said and "\n  do:  " in said
+        assert said.count(str(given)) == 1
+
+    refused("No such file or directory\n")
+    if "parse" not in words:  # a tool may print anything
+        given.write_bytes(NO_TEXT)
+        given.chmod(0o600)
+        refused("it is no text in UTF-8\n")
+        given.unlink()
+    given.mkdir()
+    refused("Is a directory\n")

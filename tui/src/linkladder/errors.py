@@ -28,6 +28,11 @@ class LinkladderError(Exception):
         return "\n".join(lines)
 
 
+def why_no_file(error: OSError | UnicodeError) -> str:
+    """Why a file cannot be read or written, without the number and the path that Python adds."""
+    return "it is no text in UTF-8" if isinstance(error, UnicodeError) else error.strerror or str(error)
+
+
 def in_a_line(error: BaseException) -> str:
     """What happened, why and what to do, in one line."""
     if not isinstance(error, LinkladderError):

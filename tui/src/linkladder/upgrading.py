@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from linkladder import __version__, privilege, state, units
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.host import switches
 from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, as_root, read_head, verify
 from linkladder.upgrade.parcel import SIGNERS, order
@@ -60,7 +60,7 @@ def manifest_of(file: Path, signers: Path = SIGNERS) -> Manifest:
         with file.open("rb") as source:
             return verify(read_head(source), signers)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read", str(error), f"give {WORDS}") from None
+        raise UsageError(f"{file} cannot be read", why_no_file(error), f"give {WORDS}") from None
 
 
 def admitted(manifest: Manifest, *, downgrade: bool) -> None:

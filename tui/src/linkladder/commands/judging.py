@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import drafts, phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.read_documents import is_file, read_document
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, why_no_file
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Document, Layer, Protocol
@@ -251,8 +251,7 @@ def _write(name: str, text: Iterable[str]) -> None:
     try:
         drafts.deliver(Path(name), text)
     except OSError as error:
-        why = error.strerror or str(error)  # the error's text would name the draft
-        raise EnvironmentFault(f"{name} cannot be written", why, "choose another place") from None
+        raise EnvironmentFault(f"{name} cannot be written", why_no_file(error), "choose another place") from None
     print(f"wrote {name}", file=sys.stderr)
 
 
@@ -261,7 +260,7 @@ def _verify(args: argparse.Namespace) -> int:
         text = Path(args.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         hint = "give a page as `linkladder report` or the console wrote it"
-        raise EnvironmentFault(f"{args.file} cannot be read", str(error), hint) from None
+        raise EnvironmentFault(f"{args.file} cannot be read", why_no_file(error), hint) from None
     found = verify.check(text, signing.known_signers(Path(args.signers) if args.signers else None))
     if args.json:
         print(json.dumps(to_json(found), indent=1))

@@ -14,7 +14,7 @@ from typing import Any
 
 from linkladder import __version__, host, phrases, tools, units, wire
 from linkladder.codec import to_json
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.host import programs
 from linkladder.model import HostFacts
 from linkladder.peer import PeerLost, connect, near_end
@@ -130,7 +130,8 @@ def _parse(args: argparse.Namespace) -> int:
     try:
         text = sys.stdin.read() if args.file == "-" else FilePath(args.file).read_text("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{args.file} cannot be read", str(error)) from None
+        hint = "name the file with the tool's output, or - for standard input"
+        raise UsageError(f"{args.file} cannot be read", why_no_file(error), hint) from None
     demands = tools.Demands(args.flows, args.seconds, args.local, args.window)
     outcome = tools.parse_saved(args.tool, text, demands)
     if not outcome.ok:

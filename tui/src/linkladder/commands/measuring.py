@@ -18,7 +18,7 @@ from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.run_lines import Lines
 from linkladder.commands.stored import write_json
 from linkladder.engine import Controls
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
@@ -194,8 +194,9 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
         try:
             write_json(store.load(ended.run_id), file)
         except OSError as error:
-            why = error.strerror or str(error)
-            raise EnvironmentFault(f"{file} cannot be written", why, "the run itself is stored") from None
+            raise EnvironmentFault(
+                f"{file} cannot be written", why_no_file(error), "the run itself is stored"
+            ) from None
     if ended.state != RunState.COMPLETE:
         print(clean(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}"), file=sys.stderr)
         return 3

@@ -84,7 +84,7 @@ def _add(args: argparse.Namespace) -> int:
     try:
         host, user = (" ".join(f.read_text().split()[:2]) for f in (args.host_key, args.user_key))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the key file cannot be read", str(error)) from None
+        raise UsageError("the key file cannot be read", str(error), "it is in keys/ of its state folder") from None
     now = datetime.now(UTC).isoformat(timespec="seconds")
     peers.add(peers.Peer(args.name, tuple(args.address), host, user, args.port, args.user, paired_at=now))
     print(f"{args.name} is paired: {peers.find(args.name).fingerprint}")

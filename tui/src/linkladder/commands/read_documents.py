@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from linkladder import formats, state
 from linkladder.codec import CodecError
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.judge import flaws
 from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import SCHEMA, Document, TrialResult
@@ -35,7 +35,7 @@ def read_document(name: str) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentFault(f"{name} cannot be read", str(error), WHOLE) from None
+        raise EnvironmentFault(f"{name} cannot be read", why_no_file(error), WHOLE) from None
     try:
         page = text.lstrip().startswith("<")
         document = _embedded(text) if page else _of_json(text)

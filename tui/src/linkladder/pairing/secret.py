@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from linkladder import damage, state
-from linkladder.errors import EnvironmentFault, LinkladderError, UsageError, in_a_line
+from linkladder.errors import EnvironmentFault, LinkladderError, UsageError, in_a_line, why_no_file
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u
 PREFIX = "ll1"
@@ -54,7 +54,7 @@ def read(path: Path) -> bytes:
         with path.open() as file:
             return parse(file.read(200))
     except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentFault(f"{path} cannot be read", str(error), HINT) from None
+        raise EnvironmentFault(f"{path} cannot be read", why_no_file(error), HINT) from None
 
 
 def read_own(path: Path) -> bytes:

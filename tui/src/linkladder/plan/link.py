@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import damage, drafts
-from linkladder.errors import UsageError, in_a_line
+from linkladder.errors import UsageError, in_a_line, why_no_file
 from linkladder.model import Contract, Path, Plan, RungName
 from linkladder.plan import company, fields
 from linkladder.plan.read import Reader
@@ -71,7 +71,7 @@ def _read_link(path: FilePath) -> Link:
     except FileNotFoundError:
         return Link()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the link description {path} cannot be read", str(error)) from error
+        raise UsageError(f"the link description {path} cannot be read", why_no_file(error)) from error
     reader = Reader(text, str(path))
     data = reader.parse()
     reader.only(data, ("plan", "contract", "path", "end"), "")

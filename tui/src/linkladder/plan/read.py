@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
 from linkladder import units
-from linkladder.errors import UsageError
+from linkladder.errors import UsageError, why_no_file
 from linkladder.model import (
     Contract,
     Experiment,
@@ -77,7 +77,8 @@ def read_plan_file(path: FilePath, cores: int = 2, contract: Contract | None = N
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the plan {path} cannot be read", str(error)) from error
+        hint = "linkladder plan list has the built-in plans; a file of your own ends in .toml"
+        raise UsageError(f"the plan {path} cannot be read", why_no_file(error), hint) from error
     return read_plan(text, str(path), cores, contract, asked)
 
 

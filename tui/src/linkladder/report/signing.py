@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.errors import EnvironmentFault, LinkladderError, why_no_file
 from linkladder.trust import keys, peers
 
 NAMESPACE = "linkladder-report"
@@ -55,7 +55,8 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
         try:
             lines = extra.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise EnvironmentFault(f"{extra} cannot be read", str(error)) from None
+            hint = "name a file with a public key in each line"
+            raise EnvironmentFault(f"{extra} cannot be read", why_no_file(error), hint) from None
         for line in lines:
             if found := _KEY.search(line):
                 before, after = line[: found.start()].strip(), line[found.end() :].strip()
