@@ -39,6 +39,7 @@ def test_udp_goes_in_whole_packets() -> None:
 
 
 def test_a_long_way_takes_the_product_of_rate_and_round_trip() -> None:
+    assert row(GIGABIT, "bytes in flight at 1.00 Gb/s")[:3] == ["in", "one", "stream"]
     assert row(GIGABIT, "  at a round trip of 80 ms") == ["9.54", "MB", "1.19", "MB"], "10 million bytes"
 
 

@@ -14,6 +14,9 @@ import pytest
 
 from linkladder import cli
 from linkladder import plan as plans
+from linkladder.app import next_steps, places
+from linkladder.app.screens import system
+from linkladder.commands import appliance
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Experiment, Protocol
 from linkladder.pairing import discovery
@@ -109,6 +112,16 @@ def test_its_examples_of_files_are_accepted(tmp_path: Path) -> None:
 def test_files_that_it_leads_to_are_there() -> None:
     for folder, text in ((TOP, README), (TOP / "docs", PLANS)):
         assert [to for to in re.findall(r"\]\(([^)#]+)\)", text) if not (folder / to).exists()] == []
+
+
+def test_the_menus_that_it_names_are_there() -> None:
+    told = README.replace("\n", " ").partition("On each console: ")[2].partition("code, which")[0]
+    steps = {*next_steps.ACTIONS.values(), *(place.step for place in places.PLACES.values() if place.step)}
+    named = re.findall(r"\*([^*]+)\*", told)
+    assert len(named) == 4 and set(named) <= {one.label for one in steps}
+    entries = re.findall(r"\*System, ([^*]+)\*", (TOP / "docs/image.md").read_text(encoding="utf-8"))
+    assert entries == ["Upgrade"] and entries[0] in {label for _, label, _ in system.ACTIONS}
+    assert {verb for verb, _, _ in system.ACTIONS} <= {"upgrade", *(verb for verb, *_ in appliance.VERBS)}
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -38,11 +38,11 @@ def ceilings_page(contract: Contract | None) -> Text:
     most = [units.rate(ceiling(one, Protocol.UDP, largest_datagram(one)).bps) for one in datagrams]
     _row(out, "UDP, as bought, in the largest packets", most)
     out.append("\n")
-    _row(out, f"under way at once where {sold} flow", ["in one stream", "in each of 8"], HEAD)
+    _row(out, f"bytes in flight at {sold}", ["in one stream", "in each of 8"], HEAD)
     for trip in ROUND_TRIPS:
         needed = rate_sold(deal) * trip / 8000
         _row(out, f"  at a round trip of {trip:g} ms", [units.size(needed), units.size(needed / 8)])
-    out.append("\nA smaller window than this is what limits, however good the link.")
+    out.append("\nA smaller window limits the rate, however good the link is.")
     return out
 
 
@@ -68,8 +68,8 @@ class CeilingsScreen(TextPage):
 What the described link can carry at most. Headers, tags and gaps take their
 share of every packet, so no program ever gets the rate that was bought; how
 much it gets depends on what the carrier counts and on the MTU. The line with >
-is what was bought. Below stands how much must be under way at once on a long
-way: a socket's buffer that holds less limits the rate.
+is what was bought. Below stands how many bytes are in flight at that rate: a
+socket buffer that holds fewer limits the rate.
 """
 
     def gather(self) -> Text:

@@ -35,7 +35,7 @@ ACTIONS = [
     ("ssh", "ssh access", "off until you give a key or a password"),
     ("kernel", "Kernel", "boot another one, once"),
     ("mtu", "Frame size", "jumbo frames for a test adapter, or ordinary ones"),
-    ("update", "Update", "a new system by a signed file; kept if it is healthy"),
+    ("upgrade", "Upgrade", "a new system by a signed file; kept if it is healthy"),
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
@@ -81,7 +81,7 @@ class SystemScreen(Page):
 The changes go through one helper that allows only these. ssh lets the user
 admin in, with a key or a password that you give, and is off until then.
 Another kernel is booted once: if it does not come up, the next power cycle
-brings the old one back. So does an update that does not come up healthy.
+brings the old one back. So does an upgrade that does not come up healthy.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "tunables", "Tunables"),
@@ -160,7 +160,7 @@ brings the old one back. So does an update that does not come up healthy.
             "kernel": self._ask_kernel,
             "mtu": self._ask_frames,
             "install": self._install,
-            "update": self._update,
+            "upgrade": self._upgrade,
             "accept-settings": self._accept,
         }.get(verb)
         if asked:
@@ -308,7 +308,7 @@ brings the old one back. So does an update that does not come up healthy.
             if await self.app.push_screen_wait(Question("Installed. Start anew now?", text, "Yes", "Later", safe=True)):
                 await self._do("reboot")
 
-    async def _update(self, _: HostFacts, state: Appliance) -> None:
+    async def _upgrade(self, _: HostFacts, state: Appliance) -> None:
         if await upgrade(self.ladder_app):
             said = "The new system is written, and starts once at the next boot."
             self.query_one("#said", Static).update(said)
