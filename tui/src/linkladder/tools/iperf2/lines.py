@@ -66,77 +66,100 @@ def second(line: str) -> float | None:
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
     """Read everything that a process printed; without a `role` its header tells it."""
     out = Output(role)
-    current: dict[str, Stream] = {}  # by id, which stands for the connection that was announced last
-    headers, late = 0, False
-    places: dict[int, list[int]] = {}  # by stream: the lines of its connection and of its last row
-    for place, line in enumerate(text.splitlines()):
-        line = line.rstrip()
+    reading = _Reading(out)
+    for place, line in enumerate(map(str.rstrip, text.splitlines())):
         if BOUNCES.match(line):
             out.mixed = out.mixed or "it is a bounce-back test, which times questions and answers and measures no rate"
-        if line.startswith("["):
-            if row := parse_row(line):
-                stream = current.get(row.flow)
-                if stream is None:
-                    stream = current[row.flow] = Stream(Connection(row.flow, "", 0, "", 0))
-                    out.streams.append(stream)
-                where = channel(row, out.role, stream.connection.reverse)
-                stream.series(where).add(row)
-                if not _belongs(row, where, stream.connection, out):
-                    out.mixed = out.mixed or "its lines are not of the run that its header tells of"
-                places.setdefault(id(stream), [0, place])[1] = place
-                continue
-            if connection := parse_connection(line):
-                if any(s.finished for s in out.streams) or ((old := current.get(connection.flow)) and old.seen):
-                    out.mixed = AFTERWARDS
-                stream = current[connection.flow] = Stream(connection)
-                out.streams.append(stream)
-                places[id(stream)] = [place, -1]
-                out.duplex = out.duplex or "(full-duplex)" in line
-                continue
-            if total := SUM.match(line):
-                out.sum = max(out.sum, float(total[2]) * UNITS[total[3]])
-                continue
-            if LEFT_OUT in line:
-                out.left_out()
-                continue
-            if (sent := SENT.match(line)) and sent[1] in current:
-                current[sent[1]].sent = int(sent[2])
-                continue
-        elif match := CLIENT.match(line):
-            late = late or any(s.seen for s in out.streams)
-            out.role, out.protocol, out.port = out.role or "client", _protocol(match[2]), int(match[3])
-            out.flows = int(match[4]) if match[4] else None
-            headers += 1
-            continue
-        elif match := SERVER.match(line):
-            late = late or any(s.seen for s in out.streams)
-            out.role, out.protocol, out.port = out.role or "server", _protocol(match[1]), int(match[2])
-            headers += 1
-            continue
-        elif match := TOS.match(line):
-            out.tos = int(match[1], 16)
-            continue
-        elif match := SENDING.match(line):
-            out.datagram = int(match[1])
-            continue
-        elif match := READS.match(line):
-            out.buffer = int(match[1]) if match[1] else round(float(match[2]) * UNITS[match[3]])
-            continue
-        elif match := WINDOW.match(line):
-            out.window = round(float(match[1]) * UNITS[match[2]])
-            continue
-        if not IGNORED.match(line):
+        known = reading.of_flow(line, place) if line.startswith("[") else reading.header(line)
+        if not known and not IGNORED.match(line):
             out.foreign.append(line)
     for stream in out.streams:
         stream.fill()
-    begun = max((first for first, _ in places.values()), default=0)
-    if any(0 <= last < begun for _, last in places.values()):
+    if reading.connected_late():
         out.mixed = out.mixed or AFTERWARDS
-    if headers > 1:
+    if reading.headers > 1:
         out.mixed = "it begins more than once: it holds more than one run, or both ends of one"
-    elif late and not role:
+    elif reading.header_late and not role:
         out.mixed = "its header comes after its figures: its lines are out of order"
     return out
+
+
+class _Reading:
+    """Takes lines in their order into an output; each method returns False for a line that tells it nothing."""
+
+    def __init__(self, out: Output) -> None:
+        self.headers = 0
+        self.header_late = False  # one came after figures
+        self._out = out
+        self._current: dict[str, Stream] = {}  # by id, which stands for the connection that was announced last
+        self._places: dict[int, list[int]] = {}  # by stream: the lines of its connection and of its last row
+
+    def connected_late(self) -> bool:
+        """Whether a connection was made after the last row of another."""
+        begun = max((first for first, _ in self._places.values()), default=0)
+        return any(0 <= last < begun for _, last in self._places.values())
+
+    def of_flow(self, line: str, place: int) -> bool:
+        """Take a line that begins with a flow's id in brackets."""
+        out = self._out
+        if row := parse_row(line):
+            self._row(row, place)
+        elif connection := parse_connection(line):
+            self._connection(connection, place)
+            out.duplex = out.duplex or "(full-duplex)" in line
+        elif total := SUM.match(line):
+            out.sum = max(out.sum, float(total[2]) * UNITS[total[3]])
+        elif LEFT_OUT in line:
+            out.left_out()
+        elif (sent := SENT.match(line)) and sent[1] in self._current:
+            self._current[sent[1]].sent = int(sent[2])
+        else:
+            return False
+        return True
+
+    def header(self, line: str) -> bool:
+        out = self._out
+        if match := CLIENT.match(line):
+            self._begins("client", match[2], match[3])
+            out.flows = int(match[4]) if match[4] else None
+        elif match := SERVER.match(line):
+            self._begins("server", match[1], match[2])
+        elif match := TOS.match(line):
+            out.tos = int(match[1], 16)
+        elif match := SENDING.match(line):
+            out.datagram = int(match[1])
+        elif match := READS.match(line):
+            out.buffer = int(match[1]) if match[1] else round(float(match[2]) * UNITS[match[3]])
+        elif match := WINDOW.match(line):
+            out.window = round(float(match[1]) * UNITS[match[2]])
+        else:
+            return False
+        return True
+
+    def _begins(self, role: Literal["client", "server"], protocol: str, port: str) -> None:
+        out = self._out
+        self.header_late = self.header_late or any(s.seen for s in out.streams)
+        self.headers += 1
+        out.role, out.protocol, out.port = out.role or role, "udp" if protocol == "UDP" else "tcp", int(port)
+
+    def _row(self, row: Row, place: int) -> None:
+        out, stream = self._out, self._current.get(row.flow)
+        if stream is None:
+            stream = self._current[row.flow] = Stream(Connection(row.flow, "", 0, "", 0))
+            out.streams.append(stream)
+        where = channel(row, out.role, stream.connection.reverse)
+        stream.series(where).add(row)
+        if not _belongs(row, where, stream.connection, out):
+            out.mixed = out.mixed or "its lines are not of the run that its header tells of"
+        self._places.setdefault(id(stream), [0, place])[1] = place
+
+    def _connection(self, connection: Connection, place: int) -> None:
+        out, old = self._out, self._current.get(connection.flow)
+        if any(s.finished for s in out.streams) or (old and old.seen):
+            out.mixed = AFTERWARDS
+        stream = self._current[connection.flow] = Stream(connection)
+        out.streams.append(stream)
+        self._places[id(stream)] = [place, -1]
 
 
 def parse_row(line: str) -> Row | None:
@@ -245,7 +268,3 @@ def parse_connection(line: str) -> Connection | None:
         return None
     reverse = "(reverse)" in (rest or "")
     return Connection(flow, local.split("%")[0], int(local_port), remote.split("%")[0], int(remote_port), reverse)
-
-
-def _protocol(word: str) -> Literal["tcp", "udp"]:
-    return "udp" if word == "UDP" else "tcp"
