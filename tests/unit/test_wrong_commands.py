@@ -102,3 +102,20 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_reason_and_what_to_do
         given.unlink()
     given.mkdir()
     refused("Is a directory\n")
+
+
+@pytest.mark.parametrize("text", ["contract = 3", "[contract]\nrat = 3", "["])
+def test_a_broken_description_of_the_link_does_not_lead_to_a_command_that_needs_it(
+    text: str, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own_state / "link.toml").write_text(text)
+    code, said = told(capsys, "plan", "show", "quick")
+    assert code == 2 and "link.toml" in said and "linkladder plan" not in said
+    assert "  do:  mend the file, or delete it" in said
+
+
+def test_where_damaged_runs_are_is_said_when_none_are_left(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own_state / "linkladder.db").write_bytes(b"x" * 9000)
+    for _ in range(2):
+        code, said = told(capsys, "runs")
+        assert code == 0 and f"linkladder.db was set aside in {own_state / 'damaged'}" in said

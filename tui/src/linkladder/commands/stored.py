@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from linkladder import drafts, phrases, state, units
+from linkladder import damage, drafts, phrases, state, units
 from linkladder.codec import pieces, to_json
 from linkladder.commands.read_documents import read_document
 from linkladder.errors import UsageError
@@ -56,6 +56,8 @@ def _runs(args: argparse.Namespace) -> int:
         print(f"{run.id}  {run.plan:8} {run.state:10} {str(run.verdict) or '-':22} {trials}{failed}  {best}")
     if not found:
         print("no runs are stored" + (f" that match {wanted!r}" if wanted else "; linkladder run makes one"))
+        for one in damage.found(store.folder):
+            print(f"{one.name} was set aside in {one.folder}: {one.why}", file=sys.stderr)
     return 0
 
 

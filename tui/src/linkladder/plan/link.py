@@ -11,9 +11,10 @@ from linkladder import damage, drafts
 from linkladder.errors import UsageError, in_a_line, why_no_file
 from linkladder.model import Contract, Path, Plan, RungName
 from linkladder.plan import company, fields
-from linkladder.plan.read import Reader
+from linkladder.plan.read import PlanError, Reader
 
 FILE = "link.toml"
+MEND = "mend the file, or delete it and describe the link again in the console"
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,24 @@ def rungs_to_try(link: Link) -> tuple[RungName, ...]:
     return tuple(sorted(known, key=lambda name: name is not RungName.SAME_VLAN))
 
 
-def load_link(folder: FilePath, set_aside: bool = False) -> Link:
+def load_link(folder: FilePath) -> Link:
     """Read the link description; an empty one if there is none yet.
 
-    A damaged description is an error, so that nobody measures against a contract that was never written. With
-    `set_aside` the file is moved away instead, so that the console can ask for a new description.
+    A damaged description is an error, so that nobody measures against a contract that was never written.
     """
     try:
         return _read_link(folder / FILE)
+    except PlanError as error:
+        raise UsageError(error.title, hint=MEND) from error
+
+
+def load_link_or_set_aside(folder: FilePath) -> Link:
+    """The same, but a damaged description is moved away, so that the console can ask for a new one."""
+    try:
+        return load_link(folder)
     except UsageError as error:
-        if not set_aside:
-            raise
-        damage.set_aside([folder / FILE], f"the link description was damaged ({in_a_line(error)}): describe it again")
+        why = in_a_line(UsageError(error.title, error.cause))
+        damage.set_aside([folder / FILE], f"the link description was damaged ({why}): describe it again")
         return Link()
 
 
@@ -71,7 +78,7 @@ def _read_link(path: FilePath) -> Link:
     except FileNotFoundError:
         return Link()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the link description {path} cannot be read", why_no_file(error)) from error
+        raise UsageError(f"the link description {path} cannot be read", why_no_file(error), MEND) from error
     reader = Reader(text, str(path))
     data = reader.parse()
     reader.only(data, ("plan", "contract", "path", "end"), "")
