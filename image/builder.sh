@@ -53,16 +53,6 @@ builder_seed() {
 	qemu-img convert -O qcow2 "json:{\"driver\":\"vvfat\",\"dir\":\"$seed\",\"label\":\"cidata\"}" "$room/seed.qcow2"
 }
 
-# KVM only if a machine really starts with it: a container may show a device that does not work.
-accelerator() {
-	if [ -w /dev/kvm ] && (printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
-		-monitor stdio) >/dev/null 2>&1; then
-		echo 'kvm -cpu host'
-	else
-		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
-	fi
-}
-
 builder_start() {
 	firmware=''
 	for file in /usr/share/ovmf/OVMF.fd /usr/share/OVMF/OVMF_CODE.fd; do

@@ -6,6 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 work=$top/.work/lab-vm
+. "$here/lib.sh"
 space=linkladder-vm
 session=linkladder-vm
 : "${LL_VM_MEMORY:=1024}" "${LL_VM_CPUS:=2}" "${LL_VM_FIRMWARE:=efi}"
@@ -90,15 +91,6 @@ network() {
 	done
 }
 
-accelerator() {
-	if [ -w /dev/kvm ] && printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
-		-monitor stdio >/dev/null 2>&1; then
-		echo 'kvm -cpu host'
-	else
-		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
-	fi
-}
-
 firmware() {
 	[ "$LL_VM_FIRMWARE" = efi ] || return 0
 	for file in /usr/share/ovmf/OVMF.fd /usr/share/OVMF/OVMF_CODE.fd; do
@@ -171,7 +163,7 @@ fi
 terminals new-session -d -s lab -x 161 -y 26 "$(console alpha)"
 terminals set-option -g status-left-length 160 \; set-option -g status-right '' \; set-option -g window-status-current-format ''
 terminals set-option -g status-left \
-	'Ctrl-B arrow: other console   Ctrl-B d: leave   No DHCP here: System, Address: vmx1 static 10.77.0.1/24 and .2'
+	'Ctrl-B arrow: other console   Ctrl-B d: leave   No DHCP here: System, Addresses: vmx1 static 10.77.0.1/24 and .2'
 terminals split-window -h -t lab "$(console beta)"
 echo "./build.sh lab --vm --down ends the machines"
 terminals attach -t lab

@@ -36,6 +36,16 @@ duration() {
 	fi
 }
 
+# KVM only if a machine really starts with it: a container may show a device that does not work.
+accelerator() {
+	if [ -w /dev/kvm ] && (printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
+		-monitor stdio) >/dev/null 2>&1; then
+		echo 'kvm -cpu host'
+	else
+		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
+	fi
+}
+
 # download URL FILE - whole or not at all; an interrupted one goes on where it stopped.
 download() {
 	[ ! -s "$2" ] || return 0

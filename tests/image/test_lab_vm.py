@@ -16,7 +16,7 @@ def tree(tmp_path: Path) -> Path:
     """What `lab --vm` is made of, and programs that write down what they are called with."""
     (tmp_path / "image").mkdir()
     (tmp_path / "programs").mkdir()
-    for name in ("build.sh", "image/lab-vm.sh"):
+    for name in ("build.sh", "image/lab-vm.sh", "image/lib.sh"):
         (tmp_path / name).write_text((TOP / name).read_text())
     for name in ("qemu-system-x86_64", "qemu-img", "ip", "tmux", "socat", "sudo", "apt-get"):
         program(tmp_path, name)

@@ -119,8 +119,10 @@ def test_the_menus_that_it_names_are_there() -> None:
     steps = {*next_steps.ACTIONS.values(), *(place.step for place in places.PLACES.values() if place.step)}
     named = re.findall(r"\*([^*]+)\*", told)
     assert len(named) == 4 and set(named) <= {one.label for one in steps}
-    entries = re.findall(r"\*System, ([^*]+)\*", (TOP / "docs/image.md").read_text(encoding="utf-8"))
-    assert entries == ["Upgrade"] and entries[0] in {label for _, label, _ in system.ACTIONS}
+    shown = "".join((TOP / file).read_text(encoding="utf-8") for file in ("docs/image.md", "image/lab-vm.sh"))
+    entries = re.findall(r"\bSystem, (ssh access|\w+(?: size)?)", shown.replace("\n", " "))
+    assert set(entries) == {"Upgrade", "Frame size", "ssh access", "Addresses"}
+    assert set(entries) <= {label for _, label, _ in system.ACTIONS}
     assert {verb for verb, _, _ in system.ACTIONS} <= {"upgrade", *(verb for verb, *_ in appliance.VERBS)}
 
 
