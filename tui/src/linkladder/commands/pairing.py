@@ -223,9 +223,8 @@ class Pairing:
                 await self._stop_if_asked()
             case say.Failed():
                 self._print_once(str(LinkladderError(event.title, event.cause, event.hint)))
-                if (
-                    event.called or not self._args.secret_file
-                ):  # a stranger's attempt shuts no window that a secret guards
+                # A stranger's attempt shuts no window that a secret guards.
+                if event.called or not self._args.secret_file:
                     await self._stop_if_asked()
             case say.WindowClosed(reason):
                 self._print(f"pairing is closed: {reason}")

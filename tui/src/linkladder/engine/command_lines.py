@@ -89,14 +89,22 @@ def _of_leg(
         as_root = where.privileged
         lines.append(f"{names[where.client]}: {shlex.join(argv) if as_root else pinned(where.client, argv)}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
-        with contextlib.suppress(tools.Unavailable):
-            for end in End if path.local != path.remote else (End.NEAR,):
-                beside, known, there = load_ping(exp), versions[end], End.FAR if end is End.NEAR else End.NEAR
-                argv = tools.client_argv(
-                    beside, known, tools.layout(beside, known, known), address[end], address[there], 0
-                )
-                lines.append(f"{names[end]}: {shlex.join(argv)}")
+        lines += _pings_beside(load_ping(exp), path, versions, names)
     return tuple(lines)
+
+
+def _pings_beside(
+    ping: Experiment, path: Path, versions: dict[End, tools.ToolVersions], names: dict[End, str]
+) -> list[str]:
+    """The pings that both ends of a path send during the load; none where an end has no ping."""
+    lines = []
+    with contextlib.suppress(tools.Unavailable):
+        for end, here, there in ((End.NEAR, path.local, path.remote), (End.FAR, path.remote, path.local)):
+            if end is End.NEAR or here != there:
+                known = versions[end]
+                argv = tools.client_argv(ping, known, tools.layout(ping, known, known), here, there, 0)
+                lines.append(f"{names[end]}: {shlex.join(argv)}")
+    return lines
 
 
 def _of_machine(setting: Setting, path: Path, names: dict[End, str]) -> list[str]:

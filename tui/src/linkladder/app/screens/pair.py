@@ -242,14 +242,12 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     def go_on(self) -> None:
         """Open the Link screen, as describing the link comes after pairing."""
-
         self.ladder_app.open_instead("link")
 
     def action_address(self) -> None:
         self.query_one("#address", Input).focus()
 
     def action_trusted(self) -> None:
-
         self.ladder_app.open("trusted")
 
     def action_back(self) -> None:

@@ -158,7 +158,6 @@ The rate is the best of the highest rung that was measured.
 
     @on(Rows.Chosen)
     def opened(self, event: Rows.Chosen) -> None:
-
         self.ladder_app.open("results", self.found[event.index].id)
 
     # --- filter
@@ -198,7 +197,6 @@ The rate is the best of the highest rung that was measured.
 
     @work(exclusive=True, group="compare")
     async def action_compare(self) -> None:
-
         if len(self.marked) != 2:
             self.notify("Mark two runs with Space first")
             return
@@ -209,7 +207,6 @@ The rate is the best of the highest rung that was measured.
             app.open("compare", found)
 
     def action_export(self) -> None:
-
         if run := self._current():
             self.ladder_app.open("export", run.id)
 

@@ -110,9 +110,7 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
     for name, verb in MOVED.items() if in_bytes else ():
         if moved := session.number(name):
             more = per_second * elapsed - moved
-            apart = (
-                -more if more < 0 and session.protocol != "UDP" else more
-            ) > SENT * moved  # of UDP some may be lost
+            apart = (more if session.protocol == "UDP" else abs(more)) > SENT * moved  # of UDP some may be lost
             said.append(f"its rate makes {per_second * elapsed:.0f} bytes, it {verb} {moved:.0f}" if apart else "")
     messages, size = session.number("MESSAGES_RECEIVED"), session.number("LOCAL_SEND_SIZE")
     if messages and size:  # the table prints its time in hundredths of a second
