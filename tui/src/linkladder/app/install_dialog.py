@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 NO_DISK = LinkladderError(
     "there is no disk to install onto",
-    "none is there that the running system does not lie on, or that is not mounted",
-    "attach one and open this again",
+    "every disk here is in use: the running system lies on it, or it is mounted",
+    "attach another one and open this again",
 )
 
 

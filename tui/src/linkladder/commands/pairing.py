@@ -117,7 +117,7 @@ def _pair(args: argparse.Namespace) -> int:
     if args.yes_code and not args.address and not args.open:
         done = asyncio.run(handoff.ask(args.yes_code))
         if done is not None:
-            print("it is the code that is due" if done == "ok" else f"not paired: {done}")
+            print("the code is right" if done == "ok" else f"not paired: {done}")
             return 0 if done == "ok" else 1
     if args.forget_secret and not args.secret_file:
         raise UsageError("there is no secret to forget", hint="--secret-file names it")
