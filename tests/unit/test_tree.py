@@ -207,6 +207,7 @@ HOOKS = {
     "check_action",
     "get_driver_class",
     "get_system_commands",
+    "https_open",
     "log_message",
     "render_line",
     "render_segments",

@@ -69,7 +69,6 @@ class Upgrading(Dialog):
             self.dismiss(None)
 
     def show_progress(self, what: str, done: int, total: int, seconds: float) -> None:
-        """Show the progress; while a file is fetched this is called in another thread."""
         self.app.call_later(self._show, line(what, done, total, seconds))
 
     def _show(self, text: str) -> None:

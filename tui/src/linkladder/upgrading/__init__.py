@@ -9,23 +9,19 @@ import asyncio
 import contextlib
 import json
 import shutil
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from linkladder import __version__, privilege, state, units
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.host import switches
-from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, as_root, read_head, verify
+from linkladder.upgrade import Manifest, UpgradeFault, admit, as_root, read_head, verify
 from linkladder.upgrade.parcel import SIGNERS, order
 
 SUFFIX = ".upgrade"
 WORDS = 'a file, an https address, or "stick"'
 LIMIT = 7200.0  # seconds that root may take to write to a slow disk
-SPARE = 64 << 20
-BLOCK = 1 << 18
 RED = "upgrade-red.json"
 Progress = Callable[[str, int, int, float], None]  # takes an action, bytes done, bytes in all, seconds so far
 
@@ -45,9 +41,14 @@ async def obtained(source: str, progress: Progress, signers: Path = SIGNERS) -> 
             file = await asyncio.to_thread(_best, folder, signers)
             yield file, manifest_of(file, signers)
     elif "://" in source:
+        if not source.startswith("https://"):
+            raise UsageError(f"{source.split(':')[0]} is no way to fetch an upgrade", hint=f"give {WORDS}")
+        from linkladder.upgrading import fetching  # imported late, as it is seldom needed and slow to load
+
         folder = state.ensure(state.folder() / "upgrade")
         try:
-            yield await _fetched(source, folder / f"new{SUFFIX}", progress, signers)
+            target = folder / f"new{SUFFIX}"
+            yield target, await fetching.fetch(source, target, progress, signers)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     else:
@@ -136,59 +137,3 @@ def _best(folder: Path, signers: Path) -> Path:
     if not good:
         raise faults[0]
     return max(good)[1]
-
-
-async def _fetched(address: str, target: Path, progress: Progress, signers: Path) -> tuple[Path, Manifest]:
-    """Fetch the file in a thread, which also ends if the caller is cancelled."""
-    given_up: list[bool] = []
-    try:
-        return target, await asyncio.to_thread(fetch, address, target, progress, signers, given_up)
-    except asyncio.CancelledError:
-        given_up.append(True)
-        raise
-
-
-def fetch(address: str, target: Path, progress: Progress, signers: Path, given_up: list[bool]) -> Manifest:
-    """Fetch a file; after its head it is refused if it is not signed or there is no room for it."""
-    if not address.startswith("https://"):
-        raise UsageError(f"{address.split(':')[0]} is no way to fetch an upgrade", hint=f"give {WORDS}")
-    import urllib.error  # imported late, as it is seldom needed and slow to load
-    import urllib.request
-
-    began = time.monotonic()
-    try:
-        with urllib.request.urlopen(address, timeout=30) as answer:
-            head = read_head(answer)
-            manifest = verify(head, signers)
-            if shutil.disk_usage(target.parent).free < manifest.packed_size + SPARE:
-                raise EnvironmentFault(
-                    "there is no room for the upgrade file",
-                    f"it takes {units.size(manifest.packed_size)}",
-                    "delete old runs, or bring it on a stick",
-                )
-            with target.open("wb") as out:
-                _copy(answer, out, head, manifest, lambda done, all_: _report(progress, done, all_, began, given_up))
-    except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise EnvironmentFault("the upgrade could not be fetched", str(reason), "try again, or use a stick") from None
-    return manifest
-
-
-def _report(progress: Progress, done: int, total: int, began: float, given_up: list[bool]) -> None:
-    if given_up:
-        raise TimeoutError("given up")
-    progress("fetching", done, total, time.monotonic() - began)
-
-
-def _copy(
-    answer: BinaryIO, out: BinaryIO, head: Head, manifest: Manifest, progress: Callable[[int, int], None]
-) -> None:
-    out.write(head.lead() + head.manifest + head.signature)
-    done = 0
-    while done < manifest.packed_size:
-        block = answer.read(min(BLOCK, manifest.packed_size - done))
-        if not block:
-            raise ConnectionError(f"it ended after {done} of {manifest.packed_size} bytes")
-        out.write(block)
-        done += len(block)
-        progress(done, manifest.packed_size)
