@@ -60,6 +60,18 @@ while time.monotonic() < end:
         sock.sendto(b"x" * 200, (sys.argv[1], port))
     time.sleep(0.4)  # 0.5 Mb/s: a twentieth of a trial's bytes by others is told, and this is half of that
 """
+FROM_EVERYWHERE = """
+import socket, sys, time
+host, port = sys.argv[1], int(sys.argv[2])
+held, family = [], socket.AF_INET6 if ":" in host else socket.AF_INET
+for source in sys.argv[3:]:
+    sock = socket.socket(family)
+    sock.bind((source, 0))
+    sock.connect((host, port))
+    held.append(sock)
+print("ready", flush=True)
+sys.stdin.read()
+"""
 SILENT = """
 import socket, sys, time
 held = []
@@ -231,3 +243,23 @@ def test_silent_connections_of_one_stranger_keep_no_peer_out(shipped: Lab) -> No
         crowd.kill()
         crowd.communicate()
     assert users.MEASURER[0] in SSHD.read_text()
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("version", [4, 6])
+def test_silent_connections_from_many_addresses_keep_no_peer_out(shipped: Lab, version: int) -> None:
+    """A hundred and twenty, none of which any limit by source concerns; by IPv6 anybody has as many addresses."""
+    there = shipped.address("beta", "dc-link", version)
+    net = there.rpartition(":" if version == 6 else ".")[0]
+    sources = [f"{net}:a{n:x}" if version == 6 else f"{net}.{n}" for n in range(100, 220)]
+    for source in sources:
+        shipped._in("net", "ip", "addr", "add", f"{source}/{64 if version == 6 else 24}", "dev", "dbeta",
+                    *(["nodad"] if version == 6 else []))  # fmt: skip
+    crowd = stranger(shipped, FROM_EVERYWHERE, there, str(CONTROL_PORT), *sources)
+    try:
+        done = subprocess.run(shipped.command("alpha", [sys.executable, "-c", REACH]), capture_output=True, text=True,
+                              timeout=WAIT)  # fmt: skip
+        assert done.stdout == "beta\n", done
+    finally:
+        crowd.kill()
+        crowd.communicate()

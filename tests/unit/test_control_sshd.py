@@ -48,3 +48,21 @@ def test_the_keys_that_start_an_agent_lie_with_the_state_that_they_belong_to(own
     assert f'AuthorizedKeysFile "{tmp_path}/beta/sshd/authorized_keys"' in text
     assert (tmp_path / "beta/sshd/authorized_keys").exists()
     assert not (own_state / "sshd").exists()
+
+
+OPERATORS = SHIPPED.parents[4] / "etc/ssh/sshd_config"
+
+
+@pytest.mark.parametrize("config", [SHIPPED, OPERATORS, None], ids=["control", "operator", "lab"])
+def test_places_run_out_by_chance_and_not_all_at_once(config: Path | None) -> None:
+    """With one number for all, as many silent connections as that shut everybody out."""
+    text = config.read_text() if config else sshd.SETTINGS
+    said = dict(line.split(" ", 1) for line in text.splitlines() if " " in line and line[0] != "#")
+    start, chance, full = map(int, said["MaxStartups"].split(":"))
+    assert 1.5 * start <= full and chance <= 30 and int(said["LoginGraceTime"]) <= 30
+
+
+def test_a_stranger_of_the_segment_is_not_taken_for_the_peer_beside_him() -> None:
+    """Link-local addresses of one segment share their first 64 bits: a wider block would punish all for one."""
+    for text in (SHIPPED.read_text(), "\n".join(sshd.OPTIONAL)):
+        assert "PerSourceNetBlockSize 32:128" in text.splitlines()

@@ -53,7 +53,7 @@ UseDNS no
 MaxAuthTries 2
 MaxSessions 4
 LoginGraceTime 10
-MaxStartups 500
+MaxStartups 150:10:500
 ClientAliveInterval 5
 ClientAliveCountMax 4
 Ciphers {CIPHERS}
