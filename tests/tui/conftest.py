@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from linkladder.app import terminal
 from terminals import LINKLADDER, PATIENCE, Opened, Terminal
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from helpers import Ticks
 
 os.environ.pop("NO_COLOR", None)
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))  # before textual is imported
@@ -47,6 +53,27 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
 
     monkeypatch.setattr(ErrorTolerantApp, "survive", noted)
     return found
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    """Waits until the console's clock has come round so many times more."""
+    from helpers import until_true
+    from linkladder.app.main import LadderApp
+
+    count, tick = 0, LadderApp._tick
+
+    async def counted(app: LadderApp) -> None:
+        nonlocal count
+        await tick(app)
+        count += 1
+
+    async def wait(pilot: Pilot[Any], times: int) -> None:
+        last = count + times
+        await until_true(pilot, lambda: count >= last)
+
+    monkeypatch.setattr(LadderApp, "_tick", counted)
+    return wait
 
 
 @pytest.fixture(autouse=True)

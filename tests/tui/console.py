@@ -34,7 +34,8 @@ class Console:
     def keys(self, *names: str) -> None:
         for name in names:
             self._tmux("send-keys", name)
-            time.sleep(0.15)
+            if name == "Escape":
+                time.sleep(0.15)  # to a terminal, a key that follows at once is one with it
 
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")

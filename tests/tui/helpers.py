@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from textual.app import App
@@ -14,6 +14,7 @@ from terminals import PATIENCE
 
 SIZES = [(80, 25), (120, 40)]
 Compare = Callable[..., bool]  # what the fixture `snap_compare` gives
+Ticks = Callable[[Pilot[Any], int], Awaitable[None]]  # what the fixture `ticks` gives
 
 
 Found = TypeVar("Found")
@@ -53,6 +54,13 @@ async def until_true(pilot: Pilot[Any], so: Callable[[], object], seconds: float
     while not so():
         assert time.monotonic() < last, f"it never came to that, on:\n{seen(pilot.app)}"
         await pilot.pause(0.05)
+
+
+async def at_rest(pilot: Pilot[Any]) -> None:
+    """Wait until all that the keys so far began is done, and nothing is asked."""
+    await pilot.pause(0)
+    app = pilot.app
+    await until_true(pilot, lambda: not app.screen.is_modal and all(one.is_finished for one in app.workers))
 
 
 async def resized(pilot: Pilot[Any], size: tuple[int, int], so: Callable[[str], object]) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 import spaces
 from console import Console
+from linkladder.app.screens.ladder import READ_FIRST
 from linkladder.plan import BUILTIN
 
 REAL_CONSOLES = (
@@ -42,7 +43,7 @@ duration = 2
 warmup = 1
 {more}
 """
-SOON = 1.2  # seconds: keys that come sooner than a person can read are not taken
+READ = READ_FIRST + 0.2  # seconds that an instruction has stood: an Enter that comes sooner is not taken for its answer
 
 
 def choose(console: Console, plan: str) -> None:
@@ -83,14 +84,19 @@ def go_on(console: Console) -> None:
     console.until("> Go on with the last run")
     console.keys("Enter")
     console.until("Go on with the last run?")
-    time.sleep(SOON)
+    console.keys("Enter")
+
+
+def done(console: Console, instruction: str, seconds: float = 60.0) -> None:
+    """Enter, once the instruction was read."""
+    console.until(instruction, seconds)
+    time.sleep(READ)
     console.keys("Enter")
 
 
 def yes(console: Console) -> None:
-    """The answer that is not the safe one, once it was read."""
+    """The answer that is not the safe one."""
     console.until("[ No ]")
-    time.sleep(SOON)
     console.keys("Left", "Enter")
 
 

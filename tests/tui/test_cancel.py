@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from console import Console
-from journey import LINKLADDER, REAL_CONSOLES, SOON, climb, running
+from journey import LINKLADDER, REAL_CONSOLES, climb, running
 from network import GENTLE, SITES
 from world import Lab
 
@@ -44,7 +44,6 @@ def cancelled(lab: Lab, console: Console) -> float:
     """Seconds from the answer until the last iperf is gone."""
     console.keys("x")
     console.until("[ No ]")
-    time.sleep(SOON)
     console.keys("Left")
     assert all(running(lab.space(site), "iperf") for site in SITES)
     began = time.monotonic()

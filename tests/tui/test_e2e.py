@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from console import Console, OpenConsole, kill_tui
-from journey import BRIEF, LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
+from journey import BRIEF, LINKLADDER, REAL_CONSOLES, choose, climb, code, done, fill, go_on, kill, running, yes
 from network import GENTLE, SITES
 from world import Lab
 
@@ -127,20 +127,17 @@ def test_from_nothing_to_a_report_on_disk(lab: Lab, console: OpenConsole) -> Non
     watcher.until("Take the controls?")
     watcher.keys("Enter")
     alpha.until("only watching")
-    alpha.until("has the controls, t takes them.")
-    time.sleep(SOON)
-    alpha.keys("Enter", "t")
-    assert "same-host needs you" in " ".join(alpha.screen().split()), "it only watches"
+    done(alpha, "has the controls, t takes them.")
+    alpha.keys("t")
     alpha.until("Take the controls?")
     alpha.keys("Enter")
     watcher.until("only watching")
+    alpha.until("same-host needs you")  # still: who only watches answers nothing
     alpha.resize(100, 30)
     alpha.until("Then linkladder looks whether")
     alpha.resize(80, 25)
     for words in ("Put beta on the same host", "Move beta to another host", "Move beta to the other data centre"):
-        alpha.until(words, 120)
-        time.sleep(SOON)
-        alpha.keys("Enter")
+        done(alpha, words, 120)
     alpha.until("dc-link measuring")
     beta.until("alpha measures with this machine")
     alpha.resize(72, 20)
@@ -188,7 +185,6 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired: Lab, console: OpenCon
     assert all(running(paired.space(site), "iperf") for site in SITES)
     again.keys("x")
     again.until("[ No ]")
-    time.sleep(SOON)
     again.keys("Left")
     began = time.monotonic()
     again.keys("Enter")
@@ -215,14 +211,10 @@ def test_a_claim_that_the_facts_contradict(paired: Lab, console: OpenConsole) ->
     (state / "link.toml").write_text(contract + f"[path.same-host]\n{far}[path.dc-link]\n{far}")
     alpha = console()
     climb(alpha, "brief")
-    alpha.until("Put beta on the same host as this machine")
-    time.sleep(SOON)
-    alpha.keys("Enter")
+    done(alpha, "Put beta on the same host as this machine")
     alpha.until("The facts speak against it")
-    alpha.until("1 router between, by the TTL of its answers")
     alpha.keys("Space")  # before the trials begin
-    time.sleep(SOON)
-    alpha.keys("Enter")
+    done(alpha, "1 router between, by the TTL of its answers")
     alpha.until("! facts contradict")
     alpha.until("Paused.")
     alpha.keys("n")

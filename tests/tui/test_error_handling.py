@@ -14,7 +14,7 @@ from textual.widgets import Static
 from textual.worker import WorkerFailed
 
 import synth
-from helpers import present, until, until_true
+from helpers import at_rest, present, until, until_true
 from linkladder.app.error_handling import MOST
 from linkladder.app.main import LadderApp
 from linkladder.app.page import Page
@@ -80,7 +80,7 @@ async def test_a_tick_a_handler_and_a_drawing_fail(
         await until(pilot, f"ValueError: a {place} went wrong")
         broken[0] = False
         await pilot.press("enter")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         await pilot.press("escape", "escape")
         await until(pilot, "Next step")
         await pilot.press("s")
@@ -97,13 +97,17 @@ async def test_the_same_error_with_every_tick_is_said_once(
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
 
+        said: list[ValueError] = []
+
         def breaks(_: HomeScreen) -> None:
-            raise ValueError("again and again")
+            said.append(ValueError("again and again"))
+            raise said[-1]
 
         monkeypatch.setattr(HomeScreen, "on_tick", breaks)
         await until(pilot, "again and again")
         await pilot.press("enter")
-        await pilot.pause(1.2)
+        before = len(said)
+        await until_true(pilot, lambda: len(said) > before + 2)
         assert isinstance(app.screen, HomeScreen)
         monkeypatch.undo()
 
@@ -133,7 +137,10 @@ class Asking(Page):
             yield Static("asking ...", id="said")
 
     def on_mount(self) -> None:
-        self.ask()
+        self.asked = [self.ask()]
+
+    def answered(self) -> bool:
+        return not self.is_attached and all(one._task is None or one._task.done() for one in self.asked)
 
     @work
     async def ask(self) -> None:
@@ -170,10 +177,11 @@ async def test_an_answer_to_a_place_that_was_left_is_no_error(errors: list[Excep
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "Next step")
-        await app.push_screen(Asking())
+        place = Asking()
+        await app.push_screen(place)
         await until(pilot, "asking ...")
         await pilot.press("escape")
-        await pilot.pause(1.5)
+        await until_true(pilot, place.answered)
         assert "Next step" in await until(pilot, "Read the report") and not errors
 
 
@@ -186,9 +194,10 @@ async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors:
         await app.push_screen(place)
         await until(pilot, "asking ...")
         app.pop_screen()
-        await asyncio.sleep(0.1)
-        place.ask()
-        await pilot.pause(1.5)
+        while place.query("#said"):
+            await asyncio.sleep(0.01)
+        place.asked.append(place.ask())
+        await until_true(pilot, place.answered)
         assert "Next step" in await until(pilot, "Read the report") and not errors
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import synth
-from helpers import SIZES, seen, until
+from helpers import SIZES, at_rest, seen, until
 from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
@@ -52,7 +52,7 @@ async def test_the_mark_goes_with_the_bar() -> None:
         assert "> Read the report" not in text
         assert isinstance(app.screen, HomeScreen)
         app.screen.look()  # what is found anew leaves the mark where the person put it
-        await pilot.pause(0.5)
+        await at_rest(pilot)
         assert "> Climb the ladder" in seen(app)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import synth
 import trials
-from helpers import SIZES, present, resized, seen, until, until_true
+from helpers import SIZES, Ticks, at_rest, present, resized, seen, until, until_true
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.model import (
@@ -60,7 +60,7 @@ async def test_ceiling_line_on_the_link(monkeypatch: pytest.MonkeyPatch) -> None
             at for at, e in synth.the_log()
             if isinstance(e, events.TrialStarted) and e.rung == "same-vlan" and e.experiment.startswith("tcp")
         )  # fmt: skip
-        await pilot.pause(0.6)
+        await until_true(pilot, lambda: present(backend.running).said)
         present(backend.running).skip_to(began + 8)
         assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
 
@@ -74,21 +74,21 @@ async def test_controls_ask_before_they_destroy() -> None:
         await pilot.press("x")
         await until(pilot, "Cancel the run?")
         await pilot.press("enter")  # the safe answer has the focus
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert present(backend.running).said == []
         await pilot.press("space")
         await pilot.press("a")
         await pilot.press("n")
         await until(pilot, "A note for this run")
         await pilot.press(*"rack 12", "enter")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         await pilot.press("x", "left", "enter")
         text = await until(pilot, "ended early")
         assert "What was measured is kept" in text
         assert present(backend.running).said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
-async def test_nothing_covers_a_question_about_the_run() -> None:
+async def test_nothing_covers_a_question_about_the_run(ticks: Ticks) -> None:
     backend = synth.settled()
     backend.entries = [e for e in synth.the_log() if e[0] < 3]
     app = LadderApp(backend)
@@ -100,7 +100,7 @@ async def test_nothing_covers_a_question_about_the_run() -> None:
         present(backend.running)._entries.append((3.1, events.Notice("the far end has another time of day")))
         present(backend.running).skip_to(4)
         await until_true(pilot, lambda: app.progress is not None and bool(app.progress.notices))
-        await pilot.pause(0.2)
+        await ticks(pilot, 1)
         assert not app.screen.query("Toast") and "Cancel the run?" in seen(app)
 
 
@@ -113,7 +113,7 @@ async def test_a_second_screen_only_watches_until_it_asks() -> None:
         present(backend.running).controlling, present(backend.running).holder = False, "the screen on ttyv0"
         await until(pilot, "the screen on ttyv0 has the controls")
         await pilot.press("a")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert present(backend.running).said == []
         await pilot.press("t")
         await until(pilot, "Take the controls?")
@@ -219,7 +219,7 @@ def arrived(found: Evidence, protocol: Protocol) -> list[Entry]:
 
 @pytest.mark.parametrize("protocol", [Protocol.TCP, Protocol.DF])
 @pytest.mark.parametrize("contradicts", [False, True])
-async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, contradicts: bool) -> None:
+async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, contradicts: bool, ticks: Ticks) -> None:
     found = Evidence("another host", ("same subnet", "answers ARP directly", "0.21 ms, was 0.08 ms"), contradicts)
     word = "The facts contradict the claim" if contradicts else "Checked"
     said = f"{word}: same subnet; answers ARP directly; 0.21 ms, was 0.08 ms."
@@ -233,7 +233,7 @@ async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, con
         text = await until(pilot, said)
         assert " ".join(text.split()).count(said) == 1, "once is enough"
         present(backend.running).skip_to(17.0)
-        await pilot.pause(1.2)  # two refreshes
+        await ticks(pilot, 2)
         later = " ".join(seen(app).split())
         assert (said in later) == (protocol is Protocol.DF), "a chart needs the room, a ping does not"
 

@@ -11,7 +11,7 @@ import pytest
 from textual.widgets import Input
 
 import synth
-from helpers import present, seen, until
+from helpers import at_rest, present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
@@ -134,7 +134,7 @@ async def test_what_was_saved_is_kept_whatever_the_interface(newcomer: ReplayBac
         assert fields(app)[:3] == ("10G", "", "1500")
         app.screen.query_one("#peer-same-host").focus()
         await pilot.press("right")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert fields(app)[:3] == ("10G", "", "1500")
 
 

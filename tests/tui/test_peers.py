@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import synth
-from helpers import present, seen, until
+from helpers import Ticks, present, seen, until, until_true
 from linkladder.app.backend import PeerView
 from linkladder.app.home_text import peer_line, peer_lines
 from linkladder.app.main import TICK, LadderApp
@@ -48,7 +48,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(
-    backend: ReplayBackend, often: None, monkeypatch: pytest.MonkeyPatch
+    backend: ReplayBackend, often: None, ticks: Ticks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, examined = Asked(backend), []
     monkeypatch.setattr(backend, "findings", lambda anew=False: examined.append(1) or ())
@@ -57,7 +57,7 @@ async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "alpha gamma measures with this machine")
         await until(pilot, "10.7.0.2 not asked while a run goes on")
-        await pilot.pause(3 * TICK)
+        await ticks(pilot, 3)
         assert not asked.names and not examined
         backend.user = ""
         text = await until(pilot, "reachable, round trip 0.214 ms")
@@ -76,7 +76,7 @@ async def test_one_that_stops_answering_is_seen_without_a_key(backend: ReplayBac
         await until(pilot, "10.7.0.2 reachable")
 
 
-async def test_nobody_is_asked_behind_another_place(backend: ReplayBackend, often: None) -> None:
+async def test_nobody_is_asked_behind_another_place(backend: ReplayBackend, often: None, ticks: Ticks) -> None:
     asked = Asked(backend)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -84,15 +84,14 @@ async def test_nobody_is_asked_behind_another_place(backend: ReplayBackend, ofte
         await pilot.press("r")
         await until(pilot, "1 run")
         before = len(asked.names)
-        await pilot.pause(3 * TICK)
+        await ticks(pilot, 3)
         assert len(asked.names) == before
         await pilot.press("escape")
         await until(pilot, "Next step")
-        await pilot.pause(2 * TICK)
-        assert len(asked.names) > before
+        await until_true(pilot, lambda: len(asked.names) > before)
 
 
-async def test_nobody_is_asked_while_a_run_goes_on(backend: ReplayBackend, often: None) -> None:
+async def test_nobody_is_asked_while_a_run_goes_on(backend: ReplayBackend, often: None, ticks: Ticks) -> None:
     """Not even on the way in: packets of our own are no part of what is measured."""
     asked = Asked(backend)
     await backend.start(synth.the_plan())
@@ -100,14 +99,14 @@ async def test_nobody_is_asked_while_a_run_goes_on(backend: ReplayBackend, often
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Watch the run")
         await until(pilot, "10.7.0.2 not asked while a run goes on")
-        await pilot.pause(3 * TICK)
+        await ticks(pilot, 3)
         assert asked.names == []
         await present(backend.running).control("cancel")
         await until(pilot, "reachable, round trip 0.214 ms")
 
 
 async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(
-    backend: ReplayBackend, often: None
+    backend: ReplayBackend, often: None, ticks: Ticks
 ) -> None:
     asked = Asked(backend)
     app = LadderApp(backend)
@@ -116,7 +115,7 @@ async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(
         await backend.start(synth.the_plan())
         before = len(asked.names)
         await until(pilot, "not asked while a run goes on")
-        await pilot.pause(2 * TICK)
+        await ticks(pilot, 2)
         assert len(asked.names) <= before + 1, "at most the one that was on its way"
 
 

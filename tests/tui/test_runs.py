@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import synth
-from helpers import until
+from helpers import at_rest, until
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
@@ -37,7 +37,7 @@ async def test_runs_filter_mark_compare_delete() -> None:
         await pilot.press("d")
         await until(pilot, "Delete this run?")
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert len(backend.stored) == 2
         await pilot.press("d", "left", "enter")
         await until(pilot, "1 run")

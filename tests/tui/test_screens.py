@@ -254,10 +254,13 @@ async def test_nothing_outside_the_tier_is_drawn(tier: Glyphs) -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "Next step")
         texts = [seen(app)]
-        for key in ("r", "escape", "s", "t", "escape", "escape", "p", "escape", "e"):
+        for key, words in (
+            ("r", "1 run"), ("escape", "Next step"), ("s", "records are in UTC"), ("t", "net.isr.maxthreads"),
+            ("escape", "records are in UTC"), ("escape", "Next step"), ("p", "Heard on this segment"),
+            ("escape", "Next step"), ("e", "[ Climb the ladder ]"),
+        ):  # fmt: skip
             await pilot.press(key)
-            await pilot.pause(0.3)
-            texts.append(seen(app))
+            texts.append(await until(pilot, words))
         app.climb(synth.the_plan())
         await until(pilot, "running")
         present(backend.running).skip_to(9)

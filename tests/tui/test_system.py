@@ -14,7 +14,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 import synth
-from helpers import present, until
+from helpers import at_rest, present, until
 from linkladder.app import input_checks
 from linkladder.app.backend import Setting
 from linkladder.app.main import LadderApp
@@ -112,7 +112,7 @@ async def test_a_fixed_address_is_checked_then_asked_then_set() -> None:
         await pilot.press("tab", "tab", *"10.7.0.9/24", "enter", *"10.7.0.1", "enter", "enter")
         await until(pilot, "vmx0 gets 10.7.0.9/24")
         await pilot.press("enter")  # the safe answer has the focus
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert backend.system_calls == []
 
 
