@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from pathlib import Path as File
 
 import pytest
 
@@ -103,6 +105,45 @@ async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
     near = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
     with pytest.raises(EnvironmentFault, match="does not know this appliance"):
         await connector.connect("beta", near)
+
+
+STARTED = "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n')\n"
+NEAR = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
+
+
+async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobody_asks_for_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: File
+) -> None:
+    started = tmp_path / "started"
+    monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
+    monkeypatch.setattr(
+        connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
+    )
+    to_peers = connector.Connector()
+    to_peers.begin(("beta", "gamma"), NEAR)
+    beta = await to_peers("beta", NEAR)
+    while len(started.read_text().splitlines()) < 2:
+        await asyncio.sleep(0.01)
+    await to_peers.close()
+    assert not beta.lost
+    await beta.close()
+    pids = started.read_text().split()
+    assert len(pids) == 2 and not any(File(f"/proc/{pid}").exists() for pid in pids)
+
+
+async def test_a_peer_that_did_not_answer_when_its_channel_was_begun_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commands = [[sys.executable, "-c", LATER], [sys.executable, "-c", "raise SystemExit('Connection refused')"]]
+    monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
+    monkeypatch.setattr(connector.peers, "ssh_command", lambda *_: commands.pop())
+    to_peers = connector.Connector()
+    to_peers.begin(("beta",), NEAR)
+    with pytest.raises(EnvironmentFault, match="nothing listens"):
+        await to_peers("beta", NEAR)
+    far = await to_peers("beta", NEAR)
+    await far.close()
+    await to_peers.close()
 
 
 CARDS = {"10.9.0.2": "mgmt", "10.0.0.2": "test", "10.0.0.9": "test", "192.0.2.7": ""}

@@ -8,7 +8,7 @@ import pytest
 
 from linkladder import plan as plans
 from linkladder.cli import main
-from linkladder.commands.planning import load
+from linkladder.commands.named_plans import load
 from linkladder.model import Path as LinkPath
 from linkladder.model import RungName
 

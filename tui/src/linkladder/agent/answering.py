@@ -72,17 +72,16 @@ class Service:
     async def do_hello(self, request: wire.Hello) -> wire.HelloReply:
         with contextlib.suppress(LinkladderError):  # if settings cannot be restored, the reservation is refused later
             await settings.recover()
-        facts = await asyncio.to_thread(host.facts)
-        found = await self._versions()
-        management = await asyncio.to_thread(self.targets.management_adapter)
+        facts, found, management = await asyncio.gather(
+            asyncio.to_thread(host.facts), self._versions(), asyncio.to_thread(self.targets.management_adapter)
+        )
         mine = tuple(a for nic in facts.nics if nic.name != management for a in nic.addresses if _usable(a))
         return wire.HelloReply(
             wire.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
         )
 
     async def do_facts(self, _: wire.Facts) -> HostFacts:
-        facts = await asyncio.to_thread(host.facts)
-        return _with_tools(facts, await self._versions())
+        return _with_tools(*await asyncio.gather(asyncio.to_thread(host.facts), self._versions()))
 
     async def _versions(self) -> dict[str, str]:
         if self.versions is None:

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from linkladder import events as ev
 from linkladder import phrases, state
-from linkladder.commands.keep_settings import ALONE, keep
-from linkladder.commands.planning import asked, describe, follow_up, load
+from linkladder.commands.named_plans import load
 from linkladder.commands.run_lines import Lines
-from linkladder.commands.stored import write_json
-from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
-from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
 from linkladder.plan.read import ALSO
@@ -33,6 +29,7 @@ from linkladder.trust import peers
 from linkladder.verdicts import LEAST_PAIRS
 
 if TYPE_CHECKING:
+    from linkladder.engine import Controls
     from linkladder.engine.kernels import Boots
 
 AGREE = "--restart agrees to it"
@@ -76,6 +73,8 @@ def _how(run: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     if getattr(args, "keep", False) and not sys.stdin.isatty():
+        from linkladder.commands.keep_settings import ALONE  # imported late, as hardly any run keeps what won
+
         raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
     if args.peer:
         peers.find(args.peer)  # a misspelt name is told now, rather than by a run that has no far end
@@ -92,6 +91,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.follow_up and before:
         if before.run.state is not RunState.COMPLETE:
             raise UsageError(f"run {resume} is {before.run.state}", hint=f"linkladder run --resume {resume} first")
+        from linkladder.commands.planning import follow_up  # imported late, for a run to begin sooner
+
         plan = follow_up(before, tuple(args.rung or ()))
         if not plan.rungs:
             print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
@@ -111,6 +112,8 @@ def _run(args: argparse.Namespace) -> int:
         if not folder.is_dir() or not os.access(args.json if FilePath(args.json).exists() else folder, os.W_OK):
             raise UsageError(f"{args.json} cannot be written", hint="name a file in a folder that is there and yours")
     if args.dry_run:
+        from linkladder.commands.planning import asked, describe  # imported late, for the same reason
+
         describe(*asyncio.run(asked(plan)))
         return 0
     store.close()
@@ -183,6 +186,8 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Bo
     assert ended
     status = _result(ended, shown.quiet, args.json)
     if status == 0 and getattr(args, "keep", False):
+        from linkladder.commands.keep_settings import keep
+
         return keep(Store(folder).load(ended.run_id, output=False))
     return status
 
@@ -191,6 +196,8 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
     """Write the document, print the verdict, and return the exit status for scripts."""
     store = Store(state.folder())
     if file:
+        from linkladder.commands.stored import write_json  # imported late, for a run to begin sooner
+
         try:
             write_json(store.load(ended.run_id), file)
         except OSError as error:
@@ -202,6 +209,8 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
         return 3
     document = store.load(ended.run_id, output=False)
     if not quiet:
+        from linkladder.judge import judge_document  # imported late, for the same reason; the engine has it by now
+
         judged = judge_document(document)
         for said in (judged.sentence, *(answer for rung in judged.rungs for answer in rung.answers)):
             print(f"\n{clean(said)}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import Any
 
 from linkladder import host, phrases, state, units
 from linkladder import plan as plans
+from linkladder.commands.named_plans import load
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
@@ -23,7 +24,6 @@ from linkladder.judge import judge_document
 from linkladder.model import Document, End, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
-from linkladder.trust import peers
 from linkladder.wire import PORTS, Facts, HelloReply
 
 
@@ -41,18 +41,6 @@ def add_parsers(commands: Any) -> None:
     more.add_argument("run", help="a run's id, the beginning of one, 'last', or a document's file")
     more.set_defaults(handler=_follow_up)
     kinds.add_parser("list", help="the built-in plans").set_defaults(handler=_list)
-
-
-def load(name: str, peer: str = "", asked: plans.Asked = plans.AS_WRITTEN) -> Plan:
-    """A built-in plan or a file, with the link description filled in."""
-    folder = state.folder()
-    link = plans.load_link(folder)
-    cores = len(host.core_times())
-    asked = replace(asked, available=plans.rungs_to_try(link))
-    is_file = name.endswith(".toml") or "/" in name
-    read = plans.read_plan_file(FilePath(name), cores, link.contract, asked) if is_file else None
-    paired = [one.name for one in peers.load()]
-    return plans.with_link(read or plans.builtin(name, cores, link.contract, asked), link, peer, paired)
 
 
 def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:

@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 
 from linkladder import events as ev
-from linkladder import units
-from linkladder.commands.stored import outcome
+from linkladder import phrases, units
+from linkladder.model import Experiment, TrialResult
 from linkladder.phrases import back, checked, out_of_reach
 from linkladder.printable import clean
 from linkladder.run.progress import Progress
@@ -112,3 +112,13 @@ def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
     rest = " for the rest" if event.done else ""
     left = units.at_best(event.seconds - event.spent, max(event.seconds, event.longest) - event.spent)
     return f"{trials}{before}, {'' if left.startswith('at') else 'about '}{left}{rest}"
+
+
+def outcome(p: Experiment, trial: TrialResult) -> str:
+    """A trial's result, with the CPU cores that each end used and the round trip under load."""
+    text = phrases.outcome(p, trial)
+    for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
+        text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
+    if trial.ok and trial.rtt_under_load:
+        text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"
+    return text

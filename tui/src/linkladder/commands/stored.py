@@ -11,9 +11,10 @@ from typing import Any
 from linkladder import damage, drafts, phrases, state, units
 from linkladder.codec import pieces, to_json
 from linkladder.commands.read_documents import read_document
+from linkladder.commands.run_lines import outcome
 from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
-from linkladder.model import Document, Experiment, TrialResult
+from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
@@ -119,16 +120,6 @@ def _raw(trial: TrialResult) -> None:
 def _say(text: str) -> None:
     """Print a line without control characters, as a stranger's document must not steer the terminal."""
     print(clean(text))
-
-
-def outcome(p: Experiment, trial: TrialResult) -> str:
-    """A trial's result, with the CPU cores that each end used and the round trip under load."""
-    text = phrases.outcome(p, trial)
-    for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
-        text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
-    if trial.ok and trial.rtt_under_load:
-        text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"
-    return text
 
 
 def write_json(document: Document, file: str) -> None:

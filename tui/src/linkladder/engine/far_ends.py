@@ -184,10 +184,14 @@ class FarEnds:
 
     async def tell(self, peers: Iterable[str]) -> dict[str, HostFacts]:
         """What this end and those peers that answer are now, by name, this end under ''."""
-        found = {"": await self._near.ask(wire.Facts())}
-        for name, end in (await self.at_hand(peers)).items():
+        found: dict[str, HostFacts] = {}
+
+        async def tells(name: str, end: EndPoint) -> None:
             with contextlib.suppress(PeerLost):  # the trial meets it too
                 found[name] = await end.ask(wire.Facts())
+
+        ends: dict[str, EndPoint] = {"": self._near, **await self.at_hand(peers)}
+        await asyncio.gather(*(tells(name, end) for name, end in ends.items()))
         return found
 
     async def at_hand(self, peers: Iterable[str]) -> dict[str, FarEnd | Missing]:

@@ -24,7 +24,6 @@ from linkladder.judge.ceilings import (
 from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
-from linkladder.judge.interim_looks import MOST_LOOKS
 from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
@@ -48,7 +47,6 @@ from linkladder.verdicts import (
 
 __all__ = [
     "AS_PLANNED",
-    "MOST_LOOKS",
     "Ceiling",
     "Comparison",
     "Difference",

@@ -8,10 +8,10 @@ together are still wrong at most once in twenty. The table was found by simulati
 from __future__ import annotations
 
 from linkladder.model import Experiment
+from linkladder.verdicts import MOST_LOOKS
 
 # The most repeats allowed, with a look after each from the second on -> the confidence of every single look.
 PER_LOOK = {2: 0.95, 3: 0.973, 4: 0.98, 5: 0.984, 6: 0.986, 7: 0.988, 8: 0.989, 9: 0.99, 10: 0.9905}
-MOST_LOOKS = max(PER_LOOK)
 
 
 def confidence(p: Experiment) -> float:

@@ -5,7 +5,7 @@ outage of the tested path does not cut the channel too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError
@@ -23,9 +23,36 @@ class Connector:
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self._paths = tuple(paths)
         self._silent: set[tuple[str, str]] = set()  # (peer, address) pairs that did not answer lately
+        self._begun: dict[str, asyncio.Task[FarEnd]] = {}
+
+    def begin(self, names: Iterable[str], near: wire.HelloReply) -> None:
+        """Begin to connect to these peers; whoever then asks for one waits for what is left of that."""
+        for name in filter(None, names):
+            self._begun[name] = asyncio.create_task(self._connect(name, near))
+
+    async def close(self) -> None:
+        """Close the channels that were begun and that nobody asked for."""
+        for task in self._begun.values():
+            task.cancel()
+        for far in await asyncio.gather(*self._begun.values(), return_exceptions=True):
+            if isinstance(far, FarEnd):
+                await far.close()
+        self._begun.clear()
 
     async def __call__(self, name: str, near: wire.HelloReply) -> FarEnd:
         """Connect to the paired appliance `name`; raises a LinkladderError that tells a person what to do."""
+        begun = self._begun.get(name)
+        if begun is None:
+            return await self._connect(name, near)
+        try:
+            far = await begun
+        except Exception:  # of a cancellation, `close` ends what was begun
+            del self._begun[name]
+            raise
+        del self._begun[name]
+        return far
+
+    async def _connect(self, name: str, near: wire.HelloReply) -> FarEnd:
         peer = peers.find(name)
         silent = {address for one, address in self._silent if one == name}
         order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))

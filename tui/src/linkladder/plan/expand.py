@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 from linkladder import tools
-from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
 from linkladder.model.asked import BOUNDS
 from linkladder.plan.fields import of_experiment
@@ -34,6 +33,17 @@ PINNED = frozenset(
 )
 
 
+def _shares(contract: Contract, values: dict[str, Any]) -> list[float]:
+    """The UDP rates that are asked for as percentages of what fits into the contract."""
+    percents = values.pop("udp_percent", [])
+    if not percents:
+        return []
+    from linkladder.judge import ceiling  # imported late, for the same reason
+
+    full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
+    return [full * percent / 100 for percent in percents]
+
+
 def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
     """One experiment for each combination of the list values, with a readable id."""
     if values.get("settings") and rung == RungName.LOCALHOST:
@@ -50,9 +60,10 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     lent = values.pop("settings", [()])
     places = values.pop("affinity", [Affinity.FREE])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
+        from linkladder.judge import whole_datagram  # imported late, as loading the judge takes long
+
         values["write_size"] = whole_datagram(contract)  # one that is split into fragments would make no even stream
-    full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
-    rates = [*values.pop("udp_rate", []), *(full * p / 100 for p in values.pop("udp_percent", []))] or [None]
+    rates = [*values.pop("udp_rate", []), *_shares(contract, values)] or [None]
     ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
     values.setdefault("dscp", contract.dscp)
     if "sizes" in values:

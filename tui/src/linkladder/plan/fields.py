@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from linkladder import units
-from linkladder.judge import MOST_LOOKS
 from linkladder.model import (
     LONGEST_NAME,
     Affinity,
@@ -26,6 +25,7 @@ from linkladder.model import (
 from linkladder.model.asked import BOUNDS, KERNEL_NAME, MOST
 from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
+from linkladder.verdicts import MOST_LOOKS
 
 Check = Callable[[Any], Any]
 ENDS = {"near": (End.NEAR,), "far": (End.FAR,), "both": (End.NEAR, End.FAR)}

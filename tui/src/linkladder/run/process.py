@@ -17,11 +17,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkladder import codec, diary, state
-from linkladder.engine import Controls, Engine
-from linkladder.engine.kernels import Boots
 from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
@@ -34,10 +34,13 @@ KEEP_LOGS = 5
 SPARE = 128 * 1024  # bytes kept free for a run's last events if the disk gets full
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
 BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # no reason is kept
+if TYPE_CHECKING:
+    from linkladder.engine import Controls
+    from linkladder.engine.kernels import Boots
 
 log = logging.getLogger("linkladder.run")
 
-Tell = Callable[[Event, float, Controls], None]  # takes an event, seconds since the run began, and the run's controls
+Tell = Callable[[Event, float, "Controls"], None]  # takes an event, seconds since the run began, and the run's controls
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -70,14 +73,16 @@ def _agreed(count: int) -> Boots | None:
     """So many restarts, to which a person has agreed."""
     if not count:
         return None
-    from linkladder.run import restarting  # imported late, as hardly any run restarts the machine
+    from linkladder.engine.kernels import Boots  # imported late, as hardly any run restarts the machine
+    from linkladder.run import restarting
 
     return Boots(restarting.kernels(), count)
 
 
 def _go_on(lock: RunLock) -> None:
     """Go on with the run that waits for this boot, if it is the one that was asked for."""
-    from linkladder.run import restarting  # imported late, for the same reason
+    from linkladder.engine.kernels import Boots  # imported late, for the same reason
+    from linkladder.run import restarting
 
     folder = lock.folder
     taken = restarting.take(folder)
@@ -127,8 +132,13 @@ async def measure(
     run_id, last = "", None
     try:
         near = await near_end()
+        to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
         try:
-            to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
+            if not resume:  # of a run that goes on, peers may be needed no more
+                to_peers.begin({peer for rung in plan.rungs for peer in rung.peers}, near.hello)
+            await asyncio.to_thread(import_module, "linkladder.engine")  # takes as long as it takes peers to answer
+            from linkladder.engine import Engine
+
             engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume, boots=boots)
             if boots:
                 boots.keep = lambda boot: awaited.keep(folder, engine.run_id, boot, boots.agreed - 1)
@@ -150,6 +160,7 @@ async def measure(
                     last = event if isinstance(event, RunFinished) else last
                     tell(event, time.monotonic() - began, controls)
         finally:
+            await to_peers.close()
             await near.close()
     except Exception as error:
         with contextlib.suppress(OSError):

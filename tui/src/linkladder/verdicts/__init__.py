@@ -16,6 +16,7 @@ from linkladder.verdicts.conclusions import (
 )
 from linkladder.verdicts.judgements import (
     LEAST_PAIRS,
+    MOST_LOOKS,
     MOST_MORE,
     Bucket,
     Ceiling,
@@ -49,6 +50,7 @@ from linkladder.verdicts.kinds import (
 
 __all__ = [
     "LEAST_PAIRS",
+    "MOST_LOOKS",
     "MOST_MORE",
     "SHORTFALL",
     "Answer",

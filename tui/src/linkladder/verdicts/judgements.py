@@ -166,6 +166,7 @@ class Latency:
 
 
 LEAST_PAIRS = 4  # to compare two settings
+MOST_LOOKS = 10  # at the repeats of what goes on until it is settled
 MOST_MORE = 40  # pairs; more are not proposed, as nobody would wait for them
 
 
