@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from linkladder import host
 from linkladder import plan as plans
 from linkladder.commands.planning import describe
 from linkladder.engine.left_out import left_out
-from linkladder.model import End, HostFacts, Nic, Path
+from linkladder.model import End, HostFacts, Nic, Path, RungName
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 
@@ -143,3 +144,19 @@ def test_an_arm_that_the_tool_cannot_do_is_left_out_and_the_others_are_measured(
     gone = left_out(made.rungs[0].experiments, PATH, both)
     assert [e.tool for e in made.rungs[0].experiments if e.baseline and e.id not in gone] == ["iperf3"]
     assert left_out(made.rungs[0].experiments, PATH, facts()) == {}, "of machines that have told no versions"
+
+
+@pytest.mark.parametrize("name", ["offload", "tune", "quick"])
+def test_the_shortest_time_told_of_a_plan_is_that_between_ends_that_are_alike(name: str) -> None:
+    """Before they are known: whichever way their switches are, one of two opposite arms is left out."""
+    (rung,) = [r for r in plans.builtin(name).rungs if r.name is not RungName.LOCALHOST][:1]
+    takes = []
+    for tso, lro in itertools.product((True, False), repeat=2):
+        alike = {
+            end: HostFacts(end, nics=(Nic("x", addresses=(address,), offloads={"tso": tso, "lro": lro}),), cores=64)
+            for end, address in ((End.NEAR, PATH.local), (End.FAR, PATH.remote))
+        }
+        gone = left_out(rung.experiments, PATH, alike)
+        takes.append(plans.seconds(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone))))
+    assert plans.soonest(rung) == min(takes)
+    assert (plans.soonest(rung) < plans.seconds(rung)) == (name == "offload")

@@ -19,7 +19,7 @@ def about(plan: Plan) -> list[str]:
     """Paragraphs on where and how long it measures, what it changes and undoes, and what it tries."""
     if not plan.rungs:
         return ["It has no address to measure over: Enter opens the description of the link."]
-    time = units.at_best(plans.seconds(plan), plans.longest(plan))
+    time = units.at_best(plans.soonest(plan), plans.longest(plan))
     sentences = [f"Takes {time}, {units.plural(plans.trials(plan), 'trial')}.", *(_where(rung) for rung in plan.rungs)]
     arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
     changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)

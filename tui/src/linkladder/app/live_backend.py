@@ -114,7 +114,7 @@ class LiveBackend(Machine, StoredRuns):
             else:
                 if name in plan.BUILTIN and plan.only_pings(made):
                     continue
-                choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made), plan.longest(made)))
+                choices.append(PlanChoice(name, made.title, plan.soonest(made), plan.trials(made), plan.longest(made)))
         return tuple(choices)
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:

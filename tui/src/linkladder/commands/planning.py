@@ -60,11 +60,12 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     refuse_absent_cores(plan, facts)
     plan, vain = _without_vain(plan, facts)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
-    print(f"takes {_takes(plan)}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
+    takes = _takes(plan, all(_known(rung, facts) for rung in plan.rungs))
+    print(f"takes {takes}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
     for line in _restarts(plan):
         print(line)
     for rung in plan.rungs:
-        print(f"\n{rung.name}  ({_takes(rung)})")
+        print(f"\n{rung.name}  ({_takes(rung, _known(rung, facts))})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # makes the tools' commands those for IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
         known = [{End.NEAR: versions.get(p.origin, near), End.FAR: versions.get(p.peer, near)} for p in paths]
@@ -153,8 +154,13 @@ def at(peer: str) -> str:
     return f" at {peer}" if peer else ""
 
 
-def _takes(of: Plan | Rung) -> str:
-    return units.at_best(plans.seconds(of), plans.longest(of))
+def _takes(of: Plan | Rung, known: bool = False) -> str:
+    """The time; `known`: what the ends are, so that nothing is left that changes nothing there."""
+    return units.at_best((plans.seconds if known else plans.soonest)(of), plans.longest(of))
+
+
+def _known(rung: Rung, facts: dict[str, HostFacts]) -> bool:
+    return all(path.peer and path.peer in facts for path in rung.paths)
 
 
 def _and_more(plan: Plan) -> str:

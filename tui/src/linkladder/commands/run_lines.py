@@ -52,7 +52,8 @@ class Lines:
                 return f"  {event.rung}: the verdict is not settled: {again}"
             case ev.LeftOut():
                 left = units.duration(self.progress.whole_left())
-                return f"  {event.rung}: {units.plural(event.trials, 'trial')} left out, {left} left in all"
+                what = "left out" if event.trials > 0 else "not left out after all"
+                return f"  {event.rung}: {units.plural(abs(event.trials), 'trial')} {what}, {left} left in all"
             case ev.GeneratorSought():
                 return f"  {event.said}"
             case ev.GeneratorChosen():

@@ -96,7 +96,7 @@ class FarEnds:
         self._emit, self._stop, self._keep = emit, stop, keep
         self.run_id = ""
         self.facts: dict[str, HostFacts] = {}  # as they last told
-        self._here: dict[str, FarEnd] = {}
+        self.here: dict[str, FarEnd] = {}  # those that are connected
         self._hello: dict[str, wire.HelloReply] = {}  # of all that answered in this run
         self._lost: dict[str, str] = {}  # those that do not answer now, each with the reason
         self._seeking: dict[str, asyncio.Task[None]] = {}
@@ -104,24 +104,24 @@ class FarEnds:
     @property
     def channels(self) -> tuple[str, ...]:
         """Where this end's channels to its peers lead."""
-        return tuple(far.address for far in self._here.values())
+        return tuple(far.address for far in self.here.values())
 
     @property
     def present(self) -> frozenset[str]:
         """The peers that are connected, as far as is known."""
-        return frozenset(self._here)
+        return frozenset(self.here)
 
     def why_away(self, peer: str) -> str:
         return out_of_reach(peer, self._lost.get(peer, "it was lost"))
 
     def address(self, peer: str) -> str | None:
         """The address that the peer was reached at; None while it is not."""
-        far = self._here.get(peer)
+        far = self.here.get(peer)
         return far.address if far else None
 
     def beside(self, path: Path) -> str:
         """The peer whose control channel uses a card that the path loads; '' if there is none."""
-        here = {name: self._here[name] for name in path.peers if name in self._here}
+        here = {name: self.here[name] for name in path.peers if name in self.here}
         shared = (
             name for name, far in here.items() if shares_a_card(path, name, far.address, far.card, self.facts.get(name))
         )
@@ -168,8 +168,8 @@ class FarEnds:
         await self._end_search(peer)
         await self._part_with_lost((peer,))
         for pause in (*self._retries, 0.0):
-            if peer in self._here:
-                return self._here[peer]
+            if peer in self.here:
+                return self.here[peer]
             try:
                 if await self._try_reserve(peer, last=pause == 0.0):
                     continue
@@ -180,7 +180,7 @@ class FarEnds:
                 self._lost[peer] = in_a_line(error)
                 self._emit(ev.PeerLost(peer, in_a_line(error), pause))
             await self._nap(pause)
-        return self._here[peer]
+        return self.here[peer]
 
     async def tell(self, peers: Iterable[str]) -> dict[str, HostFacts]:
         """What this end and those peers that answer are now, by name, this end under ''."""
@@ -201,28 +201,28 @@ class FarEnds:
         if len(wanted) < 2:
             return {peer: await self.reach(peer) for peer in wanted}
         await self._part_with_lost(wanted)
-        first = [self._try(peer) for peer in wanted if peer not in self._here and peer not in self._lost]
+        first = [self._try(peer) for peer in wanted if peer not in self.here and peer not in self._lost]
         await asyncio.gather(*first)
         for peer in wanted:
-            if peer not in self._here and peer not in self._seeking:
+            if peer not in self.here and peer not in self._seeking:
                 self._seeking[peer] = asyncio.create_task(self._seek(peer))
-        if not any(peer in self._here for peer in wanted):
+        if not any(peer in self.here for peer in wanted):
             await self.reach(wanted[0])
-        return {peer: self._here.get(peer) or self._missing(peer) for peer in wanted}
+        return {peer: self.here.get(peer) or self._missing(peer) for peer in wanted}
 
     async def look_again(self, peers: Iterable[str]) -> None:
         """Look once, now, for those of these that are out of reach."""
 
         async def look(peer: str) -> None:
             await self._end_search(peer)
-            if peer not in self._here:
+            if peer not in self.here:
                 await self._try(peer)
 
-        await asyncio.gather(*(look(peer) for peer in peers if peer not in self._here))
+        await asyncio.gather(*(look(peer) for peer in peers if peer not in self.here))
 
     async def drop_lost(self, reason: str, again: str) -> None:
         """Drop the connections to ends that were lost, and say so; `again` says what becomes of the trial."""
-        for peer in [peer for peer, far in self._here.items() if far.lost]:
+        for peer in [peer for peer, far in self.here.items() if far.lost]:
             self._lost[peer] = reason
             await self.drop(peer)
         self._emit(ev.Notice(f"{reason.rstrip('.')}; {again}"))
@@ -230,14 +230,14 @@ class FarEnds:
     async def _part_with_lost(self, peers: Iterable[str]) -> None:
         """Drop those whose channel broke while others measured on, so that nobody takes them for present."""
         for peer in peers:
-            far = self._here.get(peer)
+            far = self.here.get(peer)
             if far and far.lost:
                 self._lost[peer] = far.why_lost
                 self._emit(ev.PeerLost(peer, far.why_lost, self._retries[0] if self._retries else 0.0))
                 await self.drop(peer)
 
     async def drop(self, peer: str) -> None:
-        far = self._here.pop(peer, None)
+        far = self.here.pop(peer, None)
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
@@ -245,7 +245,7 @@ class FarEnds:
     async def close(self) -> None:
         for peer in tuple(self._seeking):
             await self._end_search(peer)
-        for peer in tuple(self._here):
+        for peer in tuple(self.here):
             await self.drop(peer)
 
     async def _try_reserve(self, peer: str, last: bool = True) -> bool:
@@ -262,7 +262,7 @@ class FarEnds:
         facts = await far.ask(wire.Facts())
         if self._lost.pop(peer, None) is not None:
             self._emit(ev.PeerBack(peer))
-        self._here[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
+        self.here[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
         self._keep(peer, facts)
         return True
 
@@ -278,7 +278,7 @@ class FarEnds:
         """Look for a lost end in the background until it is back."""
         pauses = [*self._retries, 30.0]
         try:
-            while peer not in self._here:
+            while peer not in self.here:
                 await asyncio.sleep(pauses.pop(0) if len(pauses) > 1 else pauses[0])
                 with contextlib.suppress(PeerLost, Refused, LinkladderError):
                     await self._try_reserve(peer)

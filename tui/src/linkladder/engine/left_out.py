@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import tools, units, wire
+from linkladder import tools, units
 from linkladder.errors import UsageError
 from linkladder.model import (
     FEWEST_CARDS,
@@ -22,14 +22,7 @@ from linkladder.model import (
     Setting,
 )
 from linkladder.model.same_setting import identity, once_more
-from linkladder.peer import EndPoint
 from linkladder.tools import ToolVersions
-
-
-async def refuse_absent_cores_of_run(plan: Plan, near: EndPoint, far: Mapping[str, HostFacts]) -> None:
-    """Ask this end for its cores if the plan names any, and refuse a plan that names one which an end does not have."""
-    if any(e.on_cores for rung in plan.rungs for e in rung.experiments):
-        refuse_absent_cores(plan, {**far, "": await near.ask(wire.Facts())})
 
 
 def refuse_absent_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:

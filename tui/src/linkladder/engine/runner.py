@@ -15,11 +15,12 @@ from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, with_addresses, without_one
+from linkladder.engine.foreseen import Foreseen
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import Missed, grown
 from linkladder.engine.interruptions import TRIES, attempt, carrier_news, given_up, with_carriers
 from linkladder.engine.kernels import Boots
-from linkladder.engine.left_out import in_vain, refuse_absent_cores_of_run
+from linkladder.engine.left_out import in_vain, refuse_absent_cores
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
@@ -100,10 +101,10 @@ class Engine:
         except BaseException:
             await self._close()
             raise
-        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
+        soon = self._foreseen.plan
+        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(soon), plans.trials(soon), *self._before(soon)))
         state, reason = RunState.COMPLETE, ""
         try:
-            self._keep_host("near", await self.near.ask(wire.Facts()))
             for peer, facts in self._ends.facts.items():
                 self._keep_host(peer, facts)
             for index, rung in enumerate(self.plan.rungs):
@@ -121,12 +122,15 @@ class Engine:
         """Reserve all ends, then store the run."""
         await reserve_near(self.near, self.run_id)
         await self._have_peers()
-        await refuse_absent_cores_of_run(self.plan, self.near, self._ends.facts)
+        facts = {"": await self.near.ask(wire.Facts()), **self._ends.facts}
+        refuse_absent_cores(self.plan, facts)
+        self._foreseen = Foreseen(self.plan, {"": self.near, **self._ends.here}, facts, self.boots)
         if self._resumed:
             resume_stored(self.store, self.run_id, self.plan)
         else:
             self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
         self._begun = True
+        self._keep_host("near", facts[""])
 
     async def _have_peers(self) -> None:
         """Reserve the peers of the rungs that are still to be measured; the operator may end the wait for them."""
@@ -166,7 +170,8 @@ class Engine:
             raise Stop(controls.why)
         controls.skip_rung = False
         begun = self._index
-        self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index, *self._before(rung)))
+        soon = self._foreseen.rung(rung.name)
+        self._emit(ev.RungStarted(rung.name, plans.seconds(soon), plans.trials(soon), index, *self._before(soon)))
         unavailable = ""
         try:
             await self._climb(rung, rung.paths if self._over(rung) else await self._ready(rung))
@@ -320,10 +325,8 @@ class Engine:
         found |= in_vain(rung, paths, await self._ends.tell(rung.peers))
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")
-        if found:
-            rest = replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in found))
-            trials, seconds = (of(rung) - of(rest) for of in (plans.trials, plans.seconds))
-            self._emit(ev.LeftOut(rung.name, int(trials), seconds))
+        if news := self._foreseen.news(rung, found):
+            self._emit(news)
         return found
 
     async def _pause(self, rung: Rung) -> None:

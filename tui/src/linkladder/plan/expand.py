@@ -10,8 +10,22 @@ from itertools import product
 from typing import Any
 
 from linkladder import tools
-from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
+from linkladder.model import (
+    Affinity,
+    Company,
+    Contract,
+    Direction,
+    Experiment,
+    Plan,
+    Protocol,
+    Rung,
+    RungName,
+    Setting,
+    SettingKind,
+    Stair,
+)
 from linkladder.model.asked import BOUNDS
+from linkladder.model.settings import SWITCH
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -162,9 +176,13 @@ def seconds(plan: Plan | Rung) -> float:
     return sum(trial_seconds(e) * e.repeats for e in _all(plan)) + BOOT * restarts(plan)
 
 
+def _rungs(plan: Plan | Rung) -> tuple[Rung, ...]:
+    return plan.rungs if isinstance(plan, Plan) else (plan,)
+
+
 def _all(plan: Plan | Rung) -> Iterator[Experiment]:
     """All experiments, including those of later steps of a staircase as if no step won."""
-    for rung in plan.rungs if isinstance(plan, Plan) else (plan,):
+    for rung in _rungs(plan):
         yield from rung.experiments
         for stair in rung.stairs:
             for step in to_try(stair):
@@ -181,13 +199,46 @@ def longest(plan: Plan | Rung) -> float:
     """The longest time: every setting needs all its repeats, and the strongest generator settings are searched for
     first.
     """
-    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    rungs = _rungs(plan)
     searches = sum(any(e.strongest for e in (*r.experiments, *(s.first for s in r.stairs))) for r in rungs)
     return (
         SEARCH * min(MOST_SEARCHES, searches)
         + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
         + BOOT * restarts(plan)
     )
+
+
+def soonest(plan: Plan | Rung) -> float:
+    """The shortest time, between ends that have the plan's switches, each the same at both: what is so already is left
+    out.
+    """
+    return seconds(plan) - sum(map(_spared, _rungs(plan)))
+
+
+def _spared(rung: Rung) -> float:
+    """The most seconds of arms that change nothing, or no more than an earlier one, however the switches are set."""
+    switched = [e for e in rung.experiments if e.baseline and e.settings and all(s.value in SWITCH for s in e.settings)]
+    kinds = tuple(dict.fromkeys(s.kind for e in switched for s in e.settings))
+    both = [e for e in switched if all(_asked_both_ways(s, e, switched) for s in e.settings)]
+    return max(_vain(both, dict(zip(kinds, values, strict=True))) for values in product(SWITCH, repeat=len(kinds)))
+
+
+def _asked_both_ways(setting: Setting, exp: Experiment, among: list[Experiment]) -> bool:
+    return {s.value for e in among if e.baseline == exp.baseline for s in e.settings if s.kind == setting.kind} == set(
+        SWITCH
+    )
+
+
+def _vain(arms: list[Experiment], present: dict[SettingKind, str]) -> float:
+    """The seconds of the arms that are left out where the switches are like that at both ends."""
+    seen: set[tuple[object, ...]] = set()
+    spared = 0.0
+    for e in arms:
+        acts = frozenset((s.kind, s.ends) for s in e.settings if s.value != present[s.kind])
+        if not acts or (e.baseline, acts) in seen:
+            spared += trial_seconds(e) * e.repeats
+        seen.add((e.baseline, acts))
+    return spared
 
 
 def trials(plan: Plan | Rung) -> int:

@@ -17,7 +17,7 @@ from linkladder.app.experiment_text import about, question
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 from linkladder.model import Plan, RungName
-from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try, seconds
+from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try, soonest
 from linkladder.verdicts import LEAST_PAIRS
 
 
@@ -79,8 +79,8 @@ the other one or linkladder dies, a process of its own puts it back.
         box.clear_options()
         wide = max((len(question(p.title)) for p in self.plans.values()), default=0)
         for name, plan in self.plans.items():
-            most = longest(plan)
-            time = units.duration(seconds(plan)) + (f" to {units.duration(most)}" if most > seconds(plan) else "")
+            least, most = soonest(plan), longest(plan)
+            time = units.duration(least) + (f" to {units.duration(most)}" if most > least else "")
             takes = time if plan.rungs else "no address"
             box.add_option(Option(Text(f"{question(plan.title):<{wide}}  {takes}", no_wrap=True), id=name))
         box.highlighted = chosen
