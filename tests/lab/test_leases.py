@@ -151,6 +151,17 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld
         assert [world.run(site, f"cat /proc/sys/net/ipv4/{name}").strip() for site in SITES] == [value, value]
 
 
+@pytest.mark.parametrize("site", SITES)
+def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(world: LabWorld, site: str) -> None:
+    run = started(world, duration=4)
+    world.run(site, "ip link set sh0 mtu 8000")
+    assert run.wait() == 1
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    said = "mtu sh0 was changed by something else while it was on loan: it is 8000 and not 9000"
+    assert not trial.ok and said in trial.reason, trial.reason
+
+
 @pytest.mark.parametrize("time", TIMES)
 def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
     run = started(world)

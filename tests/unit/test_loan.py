@@ -47,7 +47,7 @@ async def test_an_end_is_renewed_while_the_next_one_takes_its_time(monkeypatch: 
     loan = leases.Loan((Setting(SettingKind.MTU, "9000", (End.NEAR, End.FAR)),), [route], ["127.0.0.1"])
     async with asyncio.timeout(30):
         async with loan:
-            loan.check()
+            await loan.check()
     first = [word for word in slow.heard if word != "near RenewLease"]
     assert first[:4] == ["far TakeLease", "far RenewLease", "far RenewLease", "near TakeLease"]
     assert [word for word in slow.heard if "Return" in word] == ["near ReturnLease", "far ReturnLease"]
@@ -66,21 +66,21 @@ async def test_what_comes_no_further_is_renewed_no_more_though_time_goes_on(monk
         for _ in range(10):
             await asyncio.sleep(0.05)
             loan.progressed()
-        loan.check()
+        await loan.check()
         while not all(task.done() for task in loan._renewing):
             await asyncio.sleep(0.01)
         heard = len(slow.heard)
         await asyncio.sleep(0.1)
         assert len(slow.heard) == heard
         with pytest.raises(Refused, match=r"came no step further for 0\.2 s, so its settings were put back"):
-            loan.check()
+            await loan.check()
 
 
 class Three:
     """Three ends that lend at once; what is asked of one that is lost fails, or is never answered."""
 
     def __init__(self, lost: str = "") -> None:
-        self.lost, self.silent, self.asked = lost, "", list[tuple[str, object]]()
+        self.lost, self.silent, self.says, self.asked = lost, "", "", list[tuple[str, object]]()
 
     def side(self, number: int, name: str) -> Side:
         async def ask(request: object) -> object:
@@ -89,6 +89,8 @@ class Three:
             if name == self.silent and isinstance(request, wire.RenewLease):
                 await asyncio.Event().wait()
             self.asked.append((name, request))
+            if self.says and isinstance(request, wire.RenewLease):
+                raise Refused(self.says)
             return wire.LeaseReply(())
 
         return Side(number, cast(Any, SimpleNamespace(ask=ask)), name, f"127.0.0.{number + 1}", "lo")
@@ -127,5 +129,16 @@ async def test_what_the_others_lent_is_renewed_though_one_end_is_lost(
         renewed = len(three.of(wire.RenewLease))
         while len(three.of(wire.RenewLease)) < renewed + 6:
             await asyncio.sleep(0.01)
-        loan.check()
+        await loan.check()
     assert {name for name, _ in three.of(wire.ReturnLease)} >= {"near", "beta"}
+
+
+async def test_what_an_end_says_of_its_settings_once_the_tools_have_ended_fails_the_trial() -> None:
+    """The last renewal comes however short the trial was."""
+    three = Three()
+    with pytest.raises(Refused, match="changed by something else"):
+        async with leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan:
+            await loan.check()
+            three.says = "tso of sh0 was changed by something else"
+            await loan.check()
+    assert len(three.of(wire.ReturnLease)) == 3

@@ -340,7 +340,7 @@ async def test_it_is_told_to_each_end_that_the_setting_names_in_the_trials_own_s
     async with Loan(exp.settings, [route(near, far)], ["127.0.0.1"]) as loan:
         began = asyncio.get_running_loop().time()
         await member.keep_time(loan, began, lambda: began)
-        loan.check()
+        await loan.check()
     assert near.heard == [] and far.heard == [True, False] and member.at(0) == ()
     (away,) = member.at(1)
     assert away.name == "vmx2" and 0.02 <= away.since < away.until < 60
@@ -367,7 +367,7 @@ async def test_an_end_that_refuses_ends_the_loan_with_its_words_and_nothing_is_c
         began = asyncio.get_running_loop().time()
         await member.keep_time(loan, began, lambda: began)
         with pytest.raises(Said, match="did not take down"):
-            loan.check()
+            await loan.check()
     assert member.at(0) == () and member.at(1) == ()
     assert isinstance(Away("vmx2", 1.0, 2.0), Away)
 

@@ -311,3 +311,16 @@ async def test_after_a_reboot_only_leased_values_that_are_still_there_are_put_ba
     kernel.boot = "second"
     assert await settings.recover() == ("mtu vmx1: 9000 -> 1500",)
     assert kernel.all() == {**BEFORE, "sysctl a": "5"}
+
+
+@pytest.mark.parametrize("value", ["1400", "1500"])
+async def test_what_something_else_changes_during_a_loan_is_said_and_then_put_back(kernel: Kernel, value: str) -> None:
+    lease = settings.Lease(CHANGES)
+    await lease.acquire()
+    await lease.check()
+    await kernel.run("mtu", "vmx1", value)
+    with pytest.raises(settings.SettingsError, match="mtu vmx1 was changed by something else") as error:
+        await lease.check()
+    assert error.value.cause == f"it is {value} and not 9000; it goes back to 1500, as before the loan"
+    await lease.release()
+    assert kernel.all() == BEFORE

@@ -22,7 +22,8 @@ from typing import Any
 
 import pytest
 
-from linkladder import host, locks, privilege, settings
+from linkladder import host, locks, privilege, settings, wire
+from linkladder.agent.lending import Lending
 from linkladder.priv.undo import SLOTS
 from linkladder.priv.undo import _read_back as read_back
 from linkladder.priv.undo import _wait as wait
@@ -229,6 +230,37 @@ async def test_one_that_is_killed_is_replaced(journal: Journal, processes: list[
     await undo.renew()
     await undo.stand_down()
     assert journal.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("instead", ["/nowhere", "false"])
+async def test_where_none_can_replace_it_the_loan_ends_at_once(
+    own_state: Path, processes: list[int], monkeypatch: pytest.MonkeyPatch, instead: str
+) -> None:
+    """The loan of a trial of hours would have nobody to end it."""
+    now = {"mtu": "1500"}
+
+    async def change(verb: str, *words: str) -> privilege.Completed:
+        now[verb] = words[1]
+        return privilege.Completed(0, "", "")
+
+    monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
+    monkeypatch.setattr(privilege, "run", change)
+    undo = Undo(60)
+    lease = settings.Lease([settings.mtu(LOOPBACK, 9000)], undo)
+    await lease.acquire()
+    first = undo._watching
+    assert first and now == {"mtu": "9000"}
+    monkeypatch.setattr(privilege, "command", lambda verb: [instead])
+    os.kill(processes[0], signal.SIGKILL)
+    await asyncio.wait_for(first, 20)
+    lending = Lending()
+    lending._lease = lease
+    with pytest.raises(wire.Refused, match="the process that would put the settings back was killed"):
+        await lending.renew()
+    assert now == {"mtu": "1500"} and overview.on_loan() is None
+    with pytest.raises(wire.Refused, match="nothing is on loan"):
+        await lending.renew()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -127,7 +127,7 @@ class Service:
         return await self.lending.take(request)
 
     async def do_renew(self, _: wire.RenewLease) -> None:
-        await self.lending.renew()
+        await self.lending.renew(resting=not self.children)
 
     async def do_return(self, _: wire.ReturnLease) -> wire.LeaseReply:
         self.single.clear()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic, Setting
-from linkladder.settings import Change, Lease, Undo, bundle, member_down, of_machine, on_adapter
+from linkladder.settings import Change, Lease, Undo, Unguarded, bundle, member_down, of_machine, on_adapter
 from linkladder.settings.reversible import UP
 
 READY = 10.0  # seconds that an adapter may take to have a link again
@@ -51,11 +51,19 @@ class Lending:
                 raise wire.Refused(f"{down} has no link {READY:g} s after the change")
             return wire.LeaseReply(reply)
 
-    async def renew(self) -> None:
-        if self._lease is None:
+    async def renew(self, resting: bool = False) -> None:
+        """Renew the lease; `resting`: no tool runs that it could disturb to read the settings back, too."""
+        lease = self._lease
+        if lease is None:
             raise wire.Refused("nothing is on loan from this end")
         with _refusing():
-            await self._lease.renew()
+            try:
+                await lease.renew()
+            except Unguarded:
+                await self.give_back()
+                raise
+            if resting:
+                await lease.check()
 
     async def turn(self, down: bool) -> wire.SwitchedReply:
         """Take the bundle member that the lease names down, or bring it up again."""

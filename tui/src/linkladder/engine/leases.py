@@ -65,10 +65,17 @@ class Loan:
         """
         self._until = time.monotonic() + (most or STEP)
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raise Refused if a setting was not in force all the time, since the trial then did not measure what was
-        asked.
+        asked. The tools have ended: now an end that is renewed reads its settings back.
         """
+
+        async def one(side: Side) -> None:
+            with contextlib.suppress(PeerLost, TimeoutError):  # then it puts back by itself
+                await asyncio.wait_for(side.point.ask(wire.RenewLease()), RENEWAL)
+
+        if not self._ended:
+            await asyncio.gather(*map(one, self._held))
         if self._ended:
             raise Refused(self._ended)
 

@@ -105,7 +105,7 @@ class Trial:
                         before = await self._discard(self.more_ports, loan)
                     pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
                     outcomes, ends = await self._measure(loan)
-                    loan.check()
+                    await loan.check()
             except Refused as error:
                 outcomes = self._every_outcome(Outcome(False, Fault.TOOL, str(error)))
             clean = True

@@ -11,7 +11,7 @@ those in force.
 
 from __future__ import annotations
 
-from linkladder.settings.arming import Undo
+from linkladder.settings.arming import Undo, Unguarded
 from linkladder.settings.lease import Lease, recover, settle
 from linkladder.settings.reversible import (
     FLAGS,
@@ -32,6 +32,7 @@ __all__ = [
     "Lease",
     "SettingsError",
     "Undo",
+    "Unguarded",
     "bundle",
     "flag",
     "member_down",

@@ -23,6 +23,13 @@ START_LIMIT = 40.0  # seconds that it may take to start on a small, busy machine
 LEAVING = 10.0  # seconds to wait for it to end
 
 
+class Unguarded(SettingsError):
+    """The undo process was killed, and no other started: the settings are still changed, and are to be put back now."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the process that would put the settings back was killed", why)
+
+
 class Undo:
     """Arms the process, and tells it by a socket what to do."""
 
@@ -31,6 +38,7 @@ class Undo:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._acted = False
+        self._unarmed = ""  # why no process could replace one that was killed
         self._watching: asyncio.Task[None] | None = None
 
     async def arm(self, journal: Journal, entries: Sequence[Entry]) -> None:
@@ -66,7 +74,11 @@ class Undo:
         self._watching = asyncio.create_task(self._replace_when_killed(reader, journal, entries))
 
     async def renew(self) -> None:
-        """Renew the lease; raises SettingsError if the undo process has acted already."""
+        """Renew the lease; raises SettingsError if the undo process has acted already, and Unguarded if it was killed
+        and none could be started again.
+        """
+        if self._unarmed:
+            raise Unguarded(self._unarmed)
         if self._writer is None or self._acted:
             raise SettingsError("the lease had run out, and its settings were put back")
         self._say(b"renew\n")
@@ -108,8 +120,8 @@ class Undo:
             self._writer.close()
         try:
             await self.arm(journal, entries)
-        except SettingsError:
-            self._acted = True  # nobody will; the next renewal reports that the loan is over
+        except SettingsError as error:
+            self._unarmed = error.cause  # the next renewal ends the loan
 
     def _say(self, word: bytes) -> None:
         if self._writer:

@@ -91,6 +91,17 @@ class Lease:
             await self._undo.renew()
             self._journal.renewed()
 
+    async def check(self) -> None:
+        """Raise SettingsError if a change is no longer in force, as something else has changed it meanwhile."""
+        for change in self.changes:
+            found = await asyncio.to_thread(host.setting, change.kind, change.target)
+            if found != change.value:
+                old = next(e.old for e in self._entries if (e.kind, e.target) == (change.kind, change.target))
+                raise SettingsError(
+                    f"{change.kind} {change.target} was changed by something else while it was on loan",
+                    f"it is {found or 'gone'} and not {change.value}; it goes back to {old}, as before the loan",
+                )
+
     async def turn(self, down: bool) -> float:
         """Take the members in `later` down, or bring them up again, and read that back.
 
