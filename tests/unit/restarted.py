@@ -59,6 +59,8 @@ def stand_in(machine: Machine) -> None:
             return Completed(1, "", why)
         if verb == "kernel-next":
             machine.write("next", words[0])
+        elif verb == "kernel-usual":
+            machine.write("next", "")
         elif verb == "reboot":
             machine.write("asked", f"{machine.read('asked')} {machine.read('next')}")
         else:

@@ -203,7 +203,17 @@ def test_a_restart_that_is_refused_is_said(machine: Machine, own_state: Path, ve
     begun(machine, own_state, plan("generic"))
     assert "could not be restarted: there is none of that name" in reason(own_state)
     assert "could not be restarted" in awaited.sentence(own_state)
+    machine.boot()
+    assert machine.read("kernel") == "kernel", "whoever restarts it later gets its own kernel"
     ended_for_good(machine, own_state)
+
+
+def test_a_kernel_that_stays_chosen_though_the_restart_failed_is_said(machine: Machine, own_state: Path) -> None:
+    for verb in ("reboot", "kernel-usual"):
+        machine.write(f"refuses-{verb}", f"linkladder-priv: {verb} failed")
+    begun(machine, own_state, plan("generic"))
+    said = "reboot failed; its next boot, once, may be with kernel GENERIC (no RSS), as that could not be undone: "
+    assert said in reason(own_state) and said in awaited.sentence(own_state)
 
 
 def test_no_more_restarts_than_were_agreed_to(machine: Machine, own_state: Path) -> None:

@@ -183,6 +183,12 @@ def kernel_steps(args: list[str]) -> list[Step]:
     raise Refused("kernel", f"there is none of the name {given}")
 
 
+def usual_kernel_steps(args: list[str]) -> list[Step]:
+    """kernel-usual: forget what kernel-next chose, so that the next boot takes the kernel that any boot takes"""
+    exactly(args)
+    return [["/sbin/nextboot", "-D"]]
+
+
 def install_steps(args: list[str]) -> list[Step]:
     """install DISK"""
     exactly(args, "disk")

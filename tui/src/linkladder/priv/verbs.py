@@ -158,6 +158,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "usb-mount": _operator(appliance.mount_steps),
     "usb-unmount": _operator(appliance.unmount_steps),
     "kernel-next": _operator(appliance.kernel_steps),
+    "kernel-usual": _operator(appliance.usual_kernel_steps),
     "install": _operator(appliance.install_steps),
     "reset-identity": _operator(appliance.reset_identity_steps),
     "upgrade": _operator(appliance.upgrade_steps),

@@ -91,6 +91,10 @@ async def restart(folder: Path, boots: Boots) -> None:
         done = await privilege.run(verb, *words)
         if not done.ok:
             why = f"this machine could not be restarted: {done.reason}"
+            forgotten = await privilege.run("kernel-usual")
+            if not forgotten.ok:
+                chosen = awaited.named(kernel)
+                why += f"; its next boot, once, may be with {chosen}, as that could not be undone: {forgotten.reason}"
             end(folder, why)
             log.error("%s", why)
             return
