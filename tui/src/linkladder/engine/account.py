@@ -22,6 +22,7 @@ from linkladder.model import (
     NicCounters,
     Outcome,
     Protocol,
+    QueueCounters,
     SocketsSeen,
     TcpCounters,
     WindowSeen,
@@ -33,6 +34,7 @@ Record = TypeVar("Record", TcpCounters, NicCounters)
 TOLERANCE = 0.05  # how far counters and tool may differ
 LARGEST = 1514  # bytes of a usual segment, which may arrive twice
 STILL = 2.0  # seconds between two samples of an end; a longer gap means that it stood still
+MOST_QUEUES = 512  # that are kept of an end
 MOST_STILL = 200  # such times of a trial
 SMALL = 1 << 20  # bytes of other traffic that are too few to count as a disturbance
 
@@ -137,7 +139,14 @@ class Watched:
         made = EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
         known = first.udp_dropped is not None and last.udp_dropped is not None
         dropped = max(0, (last.udp_dropped or 0) - (first.udp_dropped or 0)) if known else None
-        return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped)
+        return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped, queues=self._queues())
+
+    def _queues(self) -> tuple[QueueCounters, ...]:
+        """What came in by each receive queue in the trial; a queue that is new, or was set back, tells nothing."""
+        began = {(one.card, one.number): one for seen in self.before.values() for one in seen.queues}
+        ended = {(one.card, one.number): one for seen in self.after.values() for one in seen.queues}
+        made = [_come_in(began[key], one) for key, one in ended.items() if key in began][:MOST_QUEUES]
+        return tuple(one for one in made if min(one.packets or 0, one.interrupts or 0) >= 0)
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply, since: float
@@ -181,6 +190,13 @@ def _difference(blank: Record, first: Record, last: Record) -> Record:
         if isinstance(a, int) and isinstance(b, int):
             changed[f.name] = b - a
     return replace(blank, **changed)
+
+
+def _come_in(first: QueueCounters, last: QueueCounters) -> QueueCounters:
+    def more(before: int | None, after: int | None) -> int | None:
+        return None if before is None or after is None else after - before
+
+    return replace(last, packets=more(first.packets, last.packets), interrupts=more(first.interrupts, last.interrupts))
 
 
 @dataclass

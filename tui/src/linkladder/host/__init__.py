@@ -2,9 +2,9 @@
 
 Everything here only reads and needs no privilege; changes go through `linkladder.settings`. All counters and times are
 cumulative since boot, so the difference of two calls gives a rate. Every function may be called from a thread. Those
-used while a trial runs (`Sampler.sample`, `core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start
-no process on Linux; on FreeBSD only `tcp_counters`, `sockets`, `windows` and the detail of `nic_counters` do. A value
-that the system does not tell is None, never a guess.
+used while a trial runs (`Sampler.sample`, `core_times`, `memory`, `nic_counters`, `queues`, `tcp_counters`,
+`starvation`) start no process on Linux; on FreeBSD only `queues`, `tcp_counters`, `sockets`, `windows` and the detail
+of `nic_counters` do. A value that the system does not tell is None, never a guess.
 
 `host.disks` and `host.switches` (disks, USB sticks, the appliance's switches) are only for the System screen and its
 commands, and are imported separately so that an agent starts faster.
@@ -20,7 +20,7 @@ from linkladder.host.backends import backend, hops_from_ttl
 from linkladder.host.cores import confined, on_cores, own_cores, pinned, place
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, summarise
-from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, QueueCounters, SocketStat, TcpCounters
 
 __all__ = [
     "Sampler",
@@ -42,6 +42,7 @@ __all__ = [
     "own_cores",
     "pinned",
     "place",
+    "queues",
     "route",
     "route_interface",
     "same_subnet",
@@ -85,6 +86,11 @@ def memory() -> tuple[int, int]:
 def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
     """Every interface's counters; `detail` adds link losses, and CRC errors and pause frames if the driver has them."""
     return backend().nic_counters(detail)
+
+
+def queues(name: str) -> tuple[QueueCounters, ...]:
+    """What came in by each receive queue of a card, and the core that takes it; () if the system does not tell."""
+    return backend().queues(name)
 
 
 def tcp_counters() -> TcpCounters:

@@ -47,6 +47,12 @@ def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
 
 
+def place_of(core: int) -> int | None:
+    """Its place among the cores that are counted; None if it is none of them."""
+    mine = own_cores(os.cpu_count() or 1)
+    return mine.index(core) if core in mine else None
+
+
 def by_core(siblings: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """Those of the sibling threads that are counted, once for each physical core."""
     return tuple(sorted({mine for threads in siblings if (mine := ours(threads))}))

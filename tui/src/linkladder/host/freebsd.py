@@ -10,13 +10,13 @@ from typing import Any
 
 import psutil
 
-from linkladder.host import addresses
+from linkladder.host import addresses, freebsd_queues
 from linkladder.host import freebsd_text as text
-from linkladder.host.cores import by_core, ours, own_cores
+from linkladder.host.cores import by_core, ours, own_cores, place_of
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
-from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.model.settings import FREEBSD, kernel_names
 
 SYSCTLS = (
@@ -102,6 +102,17 @@ class FreeBSD:
         lost = text.carriers_lost(self._calls.text("kern.msgbuf"))
         counted = {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
         return {name: replace(counters, carrier_lost=lost[name]) for name, counters in counted.items()}
+
+    def queues(self, name: str) -> tuple[QueueCounters, ...]:
+        if not (values := _driver(name)):
+            return ()
+        packets = freebsd_queues.packets(values)
+        interrupts = {} if packets else freebsd_queues.interrupts(output(["vmstat", "-i"]), name)
+        cores = freebsd_queues.cores(values)
+        return tuple(
+            QueueCounters(name, n, packets.get(n), interrupts.get(n), place_of(cores[n]) if n in cores else None)
+            for n in sorted({*packets, *interrupts})[: freebsd_queues.MOST]
+        )
 
     def tcp_counters(self) -> TcpCounters:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))

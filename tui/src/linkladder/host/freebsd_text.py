@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkladder.host.addresses import parse
+from linkladder.host.freebsd_queues import cores
 from linkladder.model import NicCounters, SocketStat, TcpCounters
 from linkladder.model.settings import moderation
 
@@ -129,9 +130,8 @@ def queues(values: dict[str, str], side: str) -> int | None:
 
 
 def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
-    """The cores that a driver's receive queues are bound to; moving an interrupt does not change them."""
-    found = (value for name, value in values.items() if re.search(r"\.iflib\.rxq_?\d+\.cpu$", name))
-    return tuple(sorted({int(value) for value in found if value.strip().isdecimal()}))
+    """The cores that a driver's receive queues are bound to."""
+    return tuple(sorted(set(cores(values).values())))
 
 
 def registered(table: str) -> tuple[str, ...]:

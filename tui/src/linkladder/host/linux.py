@@ -11,9 +11,9 @@ from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
 from linkladder.host.linux_carrier import carriers_lost
-from linkladder.host.linux_queues import queue_cores, served_by
+from linkladder.host.linux_queues import queue_cores, queues, served_by
 from linkladder.host.programs import document, output, read
-from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.model.settings import LINUX, both_ways, kernel_names
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
@@ -94,6 +94,10 @@ class Linux:
         with Interfaces() as interfaces:
             counted = {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
         return {n: replace(c, carrier_lost=lost.get(n)) for n, c in counted.items()}
+
+    def queues(self, name: str) -> tuple[QueueCounters, ...]:
+        with Interfaces() as interfaces:
+            return queues(name, interfaces.statistics(name))
 
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))

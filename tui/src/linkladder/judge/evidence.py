@@ -69,6 +69,7 @@ class Evidence:
     zero_windows: int = 0
     receiver_drops: int = 0
     receiver_packets: int = 0
+    heard: EndRecord | None = None  # of the receiver
     held: float | None = None  # share of the time that the receiver's window held the sender
     steady: bool = False  # whether an autotuned window stayed at the limit that the granted buffer sets
     flows: int = 0
@@ -173,6 +174,7 @@ def gather(
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
         receiver_drops=sum(one.carried.rx_drops for one in receivers),
         receiver_packets=sum(one.carried.rx_packets for one in receivers),
+        heard=receiver,
         held=_held(sender),
         steady=_steady(trial, direction, sender),
         flows=sum(f.direction is direction for f in trial.flows),

@@ -1,8 +1,7 @@
 """What kept a trial from more: one answer with its figures, or two with what would tell them apart.
 
 `RULES` go from what settles the question alone (nothing arrived, the ceiling was reached, a quota withheld the CPU)
-to what has to be weighed (a full window, lost segments, a growing queue, a busy core).  What to measure next about a
-limiter stands in `to_tell`.
+to what has to be weighed (a full window, lost segments, a growing queue, a busy core).
 """
 
 from __future__ import annotations
@@ -67,7 +66,8 @@ def limiter_of(evidence: Evidence, bounded: bool) -> Limiter:
         rules = (_nothing_arrived, _starved, _busy)  # inside a host a saturated core is the expected end of all
     for rule in rules:
         if found := rule(evidence):
-            return _though_withheld(evidence, found)
+            found = _though_withheld(evidence, found)
+            return _with_queues(evidence, found) if LimiterKind.RECEIVER in found.candidates else found
     return _unknown(evidence)
 
 
@@ -185,6 +185,12 @@ def _though_withheld(e: Evidence, found: Limiter) -> Limiter:
     said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain)
     candidates = found.candidates if certain else (*found.candidates, kind)
     return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=candidates)
+
+
+def _with_queues(e: Evidence, found: Limiter) -> Limiter:
+    from linkladder.judge.busy_queues import with_queues  # imported late, as few runs have a receiver that limits
+
+    return with_queues(found, e.heard, CLOSE) if e.heard else found
 
 
 def _lost_evenly(e: Evidence) -> bool:
@@ -351,17 +357,13 @@ def _busy_ends(e: Evidence) -> list[tuple[LimiterKind, float]]:
 
 def _busy(e: Evidence) -> Limiter | None:
     sender, receiver = e.sender_busy or 0.0, e.receiver_busy or 0.0
-    signs = []
-    if e.zero_windows >= SOME_STALLS:
-        signs.append(say.stalls(e.zero_windows))
+    signs = [say.stalls(e.zero_windows)] if e.zero_windows >= SOME_STALLS else []
     if e.receiver_drops > DROPS * max(1, e.receiver_packets):
         signs.append(say.card_drops(e.receiver_drops, e.receiver_packets))
-    if receiver >= BUSY and (signs or receiver > sender + 2 or sender < BUSY):
+    if (receiver >= BUSY and (signs or receiver > sender + 2 or sender < BUSY)) or (signs and sender < BUSY):
         kind, end = LimiterKind.RECEIVER, e.receiver
     elif sender >= BUSY:
         kind, end, signs = LimiterKind.SENDER, e.sender, []
-    elif signs:
-        kind, end = LimiterKind.RECEIVER, e.receiver
     else:
         return None
     if sender >= BUSY and receiver >= BUSY and abs(sender - receiver) <= 2 and not signs:

@@ -145,6 +145,17 @@ class NicCounters:
     carrier_lost: int | None = None  # times that the other end of its cable went away; 1 where it was away
 
 
+@dataclass(frozen=True, slots=True)
+class QueueCounters:
+    """A receive queue of a card: how much came in by it since boot, or in a trial, and which core takes it."""
+
+    card: str
+    number: int
+    packets: int | None = None
+    interrupts: int | None = None  # where the driver counts no packets of a queue
+    core: int | None = None  # its place in CpuUse.per_core; None where nobody tells, or where it is not one of those
+
+
 @dataclass(frozen=True)
 class TcpCounters:
     """Cumulative TCP counters of the host, or their difference over a trial; None where the system tells not."""

@@ -16,6 +16,7 @@ from linkladder.model.hosts import (
     HostSample,
     MemoryUse,
     NicCounters,
+    QueueCounters,
     SocketsSeen,
     TcpCounters,
     WindowSeen,
@@ -91,6 +92,7 @@ class EndRecord:
     away: tuple[Away, ...] = ()  # members of bundles that it took down meanwhile, as was asked
     held_up: tuple[HeldUp, ...] = ()  # in order of time; of very many the longest
     udp_dropped: int | None = None  # datagrams that arrived and found their socket full
+    queues: tuple[QueueCounters, ...] = ()  # the receive queues of those cards and members
 
     def of(self, name: str) -> bool:
         """Is it the record of the run's end of that name?"""

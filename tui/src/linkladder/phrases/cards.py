@@ -1,6 +1,8 @@
-"""Puts the state of network cards and bundles into words."""
+"""Puts the state of network cards, their queues and bundles into words."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.model import Bundle, Member, Nic
@@ -26,6 +28,23 @@ def bundle(one: Bundle) -> str:
     listed = units.joined(members) or "no card"
     sentence = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
     return sentence + (f", flapped {units.plural(one.flapping, 'time')}" if one.flapping else "")
+
+
+def of_one_core(queues: Sequence[tuple[str, int]], share: float, of: int, core: int, busy: float) -> tuple[str, str]:
+    """A sentence, and the figures; `of`: how many queues there are, `share`: of all that came in."""
+    names = " and ".join(f"queue {number} of {card}" for card, number in queues)
+    figures = f"{names}: {share:.0%} of what came in, on core {core}, {busy:.0f} % busy"
+    if of == 1:
+        return f"{queues[0][0]} has a single receive queue, whose core {core} was {busy:.0f} % busy.", figures
+    if len(queues) == 1:
+        return (
+            f"One receive queue of {of} did the work: {share:.0%} of what came in went by {names}, whose core {core} "
+            f"was {busy:.0f} % busy."
+        ), figures
+    return (
+        f"One core took the packets of {len(queues)} receive queues of {of}: {share:.0%} of what came in went by "
+        f"{names} to core {core}, which was {busy:.0f} % busy."
+    ), figures
 
 
 def _member(one: Member, unanswered: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkladder.model import CoreLoad, NicCounters, SocketStat, TcpCounters
+from linkladder.model import CoreLoad, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.tools import ToolVersions
 
 
@@ -90,6 +90,7 @@ class CountersReply:
     memory_total: int
     members: tuple[NicCounters, ...] = ()  # the members' counters, if the card is a bundle
     udp_dropped: int | None = None  # datagrams that were dropped because their socket was full
+    queues: tuple[QueueCounters, ...] = ()  # of the card, and of its members
 
 
 @dataclass(frozen=True)
