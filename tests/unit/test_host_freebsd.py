@@ -133,6 +133,9 @@ def test_tcp_counters(read: Any) -> None:
     counted["statistics"]["tcp"] |= {"sent-retransmitted-bytes": 86_880, "received-with-dsack-bytes": 72_400}
     found = text.tcp_counters(counted)
     assert (found.retransmitted_bytes, found.needless_bytes) == (86_880, 72_400)
+    counted["statistics"]["tcp"] |= {"received-duplicate-acks": 9, "received-completely-duplicate-packets": 4}
+    found = text.tcp_counters(counted)
+    assert (found.duplicate_acks, found.came_twice, found.reorderings) == (9, 4, None)
     assert text.tcp_counters({}).retransmits is None
 
 

@@ -214,7 +214,10 @@ def lent(
 
 
 QUIET = (TcpCounters(segments_sent=1000, retransmits=0, dsacks=0), TcpCounters(out_of_order=0))
-MIXED = (TcpCounters(segments_sent=1000, retransmits=40, dsacks=30), TcpCounters(out_of_order=180))
+MIXED = (
+    TcpCounters(segments_sent=1000, retransmits=40, dsacks=30, reorderings=1, duplicate_acks=210),
+    TcpCounters(out_of_order=180, came_twice=31),
+)
 
 
 def test_what_a_bundle_on_loan_gives_is_said_in_words() -> None:
@@ -233,7 +236,8 @@ def test_what_a_bundle_on_loan_gives_is_said_in_words() -> None:
     assert received.startswith("far received 8 flows 52 % by vmx1")
     assert turns == (
         "Roundrobin bundle of 2 cards on loan, near to far: 1.24 Gb/s for one flow, 18 % out of order, "
-        "3 % sent again for nothing."
+        "3 % sent again for nothing. Counted: near sent 1000 segments and 40 again, was told of 30 that came twice, "
+        "noticed reordering 1 time, got 210 duplicate ACKs; far had 180 out of order, got 31 twice."
     )
 
 

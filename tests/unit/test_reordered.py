@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 
 import trials
-from linkladder.judge.disorder import disorder, reordered_or_lost
+from linkladder.host import linux_text
+from linkladder.judge.disorder import disorder, findings, reordered_or_lost
 from linkladder.judge.evidence import Evidence
 from linkladder.judge.limiters import limiter_of
-from linkladder.model import Direction, TcpCounters
+from linkladder.model import Direction, Experiment, ExperimentResult, RungName, RungResult, TcpCounters
 from linkladder.verdicts import LimiterKind
 
 SEGMENTS = 40_000
+SNMP = "Tcp: OutSegs RetransSegs\nTcp: 40000 6000\n"
 SLOW = Evidence(
     118e6, 956e6, 1, 1448, "near", "far", loss=0.15, retransmits=6000, sender_busy=40.0, receiver_busy=50.0,
 )  # fmt: skip
@@ -74,3 +76,30 @@ def test_where_reports_are_counted_their_bytes_tell(needless: float, lost: set[L
 
 def test_a_path_that_is_full_is_not_held_by_it() -> None:
     assert limits(16_000, 6000, 5500, goodput=950e6) == {LimiterKind.LINK}
+
+
+def test_where_the_receiver_reports_nothing_its_own_count_of_what_came_twice_tells() -> None:
+    """Of a peer without DSACK: nothing of it would be a sign of loss."""
+    sent = TcpCounters(SEGMENTS, 6000, dsacks=0)
+    for heard, kind in ((TcpCounters(out_of_order=16_000, came_twice=5500), "reordering"),
+                        (TcpCounters(out_of_order=16_000, came_twice=0), "loss")):  # fmt: skip
+        seen = disorder(trials.trial("t", 0, tcp={"near": sent, "far": heard}), Direction.FORWARD)
+        assert seen and seen.kind == kind
+
+
+def test_packets_that_overtook_each_other_are_told_though_none_was_sent_again() -> None:
+    heard = TcpCounters(out_of_order=7_200, came_twice=0)
+    made = trials.trial("t", 0, ok=True, tcp={"near": TcpCounters(SEGMENTS, 0, dsacks=0), "far": heard})
+    rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(Experiment("x"), (made,)),))
+    (said,) = findings(rung)
+    assert "18 % of the segments came out of order, 0 % were sent again: packets overtake each other" in said
+    assert said.endswith("near sent 40000 segments and 0 again, was told of 0 that came twice; far had 7200 out of "
+                         "order, got 0 twice.")  # fmt: skip
+
+
+def test_what_sender_and_receiver_notice_of_packets_that_overtake_each_other() -> None:
+    names = "TCPSACKReorder TCPRenoReorder TCPTSReorder TCPDSACKOldSent TCPDSACKOfoSent TCPDSACKRecv"
+    found = linux_text.tcp_counters(SNMP, f"TcpExt: {names}\nTcpExt: 12 0 3 40 2 30\n")
+    assert (found.reorderings, found.came_twice, found.dsacks, found.duplicate_acks) == (15, 42, 30, None)
+    none = linux_text.tcp_counters(SNMP, "TcpExt: TCPLoss\nTcpExt: 1\n")
+    assert (none.reorderings, none.came_twice) == (None, None)

@@ -181,6 +181,8 @@ def tcp_counters(found: Any) -> TcpCounters:
         out_of_order=_whole(values.get("received-out-of-order")),
         zero_window_sent=None,  # counted per socket only
         zero_window_probes=_whole(values.get("sent-window-probe-packets")),
+        came_twice=_whole(values.get("received-completely-duplicate-packets")),
+        duplicate_acks=_whole(values.get("received-duplicate-acks")),
         dsacks=_whole(values.get("received-with-dsack-packets")),
         retransmitted_bytes=_whole(values.get("sent-retransmitted-bytes")),
         needless_bytes=_whole(values.get("received-with-dsack-bytes")),

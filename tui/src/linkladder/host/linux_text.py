@@ -91,9 +91,17 @@ def tcp_counters(snmp: str, netstat: str) -> TcpCounters:
         out_of_order=ext.get("TCPOFOQueue"),
         zero_window_sent=ext.get("TCPToZeroWindowAdv"),
         zero_window_probes=ext.get("TCPWinProbe"),
+        came_twice=_of(ext, "TCPDSACKOldSent", "TCPDSACKOfoSent"),
+        reorderings=_of(ext, "TCPSACKReorder", "TCPTSReorder", "TCPRenoReorder"),
         # Segments if the kernel counts them, as one DSACK may report many.
         dsacks=ext.get("TCPDSACKRecvSegs", ext.get("TCPDSACKRecv")),
     )
+
+
+def _of(table: dict[str, int], *names: str) -> int | None:
+    """The sum of those counters that the kernel has; None if it has none of them."""
+    found = [table[name] for name in names if name in table]
+    return sum(found) if found else None
 
 
 def udp_dropped(snmp: str, snmp6: str) -> int | None:

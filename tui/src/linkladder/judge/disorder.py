@@ -27,6 +27,11 @@ class Disorder:
     needless: float | None
 
     @property
+    def certain(self) -> bool:
+        """Whether there is any, and its kind is known: where something was sent again it takes the receiver's word."""
+        return bool(self.kind) and (self.needless is not None or self.again == 0)
+
+    @property
     def slows_tcp(self) -> bool:
         """Whether so much was overtaken and needlessly sent again that it slows TCP as loss would."""
         mixed = self.out_of_order >= MIXED and self.again >= SOME
@@ -51,7 +56,17 @@ def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
     needless = sent.dsacks
     if sent.needless_bytes is not None and sent.retransmitted_bytes:
         needless = round(sent.retransmits * sent.needless_bytes / sent.retransmitted_bytes)
+    if not needless and heard.came_twice:
+        needless = heard.came_twice  # its receiver does not report them
     return reordered_or_lost(heard.out_of_order, sent.segments_sent, sent.retransmits, needless)
+
+
+def counted(trial: TrialResult, way: Direction) -> str:
+    """The counters behind it, in words; '' if the ends counted nothing of the kind."""
+    sender, receiver = trial.sender(way), trial.receiver(way)
+    if not sender.tcp or not receiver.tcp:
+        return ""
+    return say.counted(sender.name, sender.tcp, receiver.name, receiver.tcp)
 
 
 def sent_again(ends: Iterable[EndRecord]) -> float:
@@ -81,10 +96,9 @@ def findings(rung: RungResult) -> list[str]:
         way = e.parameters.direction
         if e.parameters.protocol is not Protocol.TCP or way is Direction.DUPLEX:
             continue
-        seen = [
-            d for t in e.trials if t.ok and (d := disorder(t, way)) is not None and d.kind and d.needless is not None
-        ]
+        seen = [(d, t) for t in e.trials if t.ok and (d := disorder(t, way)) is not None and d.certain]
         if seen:
-            d = seen[len(seen) // 2]
-            said.append(f"{arm(e.parameters)}: {say.disorder(d.kind, d.out_of_order, d.again, d.needless)}")
+            d, trial = seen[len(seen) // 2]
+            words = say.disorder(d.kind, d.out_of_order, d.again, d.needless)
+            said.append(f"{arm(e.parameters)}: {words} {counted(trial, way)}".rstrip())
     return said

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable
 
 from linkladder.judge.bundles import as_uneven
-from linkladder.judge.disorder import disorder
+from linkladder.judge.disorder import counted, disorder
 from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
@@ -50,6 +50,7 @@ def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[st
         one_card=fewest == 1 and max(_sent(first, way).values(), default=0.0) >= WHOLE,
         out_of_order=order.out_of_order if order else None,
         for_nothing=order.again * order.needless if order and order.needless is not None else None,
+        counted=counted(first, way) if order and order.kind else "",
     )
     trial = by_flows[most][0]
     for end, sends in ((trial.sender(way), True), (trial.receiver(way), False)):

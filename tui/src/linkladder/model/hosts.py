@@ -165,6 +165,9 @@ class TcpCounters:
     out_of_order: int | None = None
     zero_window_sent: int | None = None  # this end, as receiver, closed its window
     zero_window_probes: int | None = None  # this end, as sender, met a closed window
+    came_twice: int | None = None  # this end, as receiver, had a segment already
+    duplicate_acks: int | None = None  # this end, as sender, was told again what it knew: a segment is late, or lost
+    reorderings: int | None = None  # this end, as sender, saw that an overtaken segment had arrived after all
     dsacks: int | None = None  # this end, as sender, was told that a segment had come twice
     retransmitted_bytes: int | None = None
     needless_bytes: int | None = None  # of those, as FreeBSD counts the reports (dsacks) and their bytes, no segments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import Setting
+from linkladder.model import Setting, TcpCounters
 from linkladder.phrases.arms import setting
 from linkladder.phrases.limiters import held_each_flow
 from linkladder.phrases.ways import way
@@ -86,6 +86,7 @@ def lent(
     one_card: bool,
     out_of_order: float | None,
     for_nothing: float | None,
+    counted: str,
 ) -> str:
     """The rates over a bundle on loan.
 
@@ -102,7 +103,7 @@ def lent(
     for count, bps in more:
         sentence += f"; {count} get {units.rate(bps)}"
         sentence += f", {100 * bps / (cards * first):.0f} % of {NUMBERS.get(cards, cards)}" if one_card else ""
-    return f"{sentence}."
+    return f"{sentence}. {counted}".rstrip()
 
 
 def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float | None) -> str:
@@ -112,6 +113,26 @@ def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: f
     luck = f"; hashing alone puts as much or more on one member in {draws} of 100 draws"
     luck = luck if flows > 1 and chance is not None else ""
     return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {sentence}{luck}."
+
+
+def counted(sender: str, sent: TcpCounters, receiver: str, heard: TcpCounters) -> str:
+    """Such as 'Counted: near sent 1000 segments and 40 again, was told of 30 that came twice; far had 180 out of
+    order.'
+    """
+    at_sender = [
+        f"was told of {sent.dsacks} that came twice" if sent.dsacks is not None else "",
+        f"noticed reordering {units.plural(sent.reorderings, 'time')}" if sent.reorderings is not None else "",
+        f"got {units.plural(sent.duplicate_acks, 'duplicate ACK')}" if sent.duplicate_acks is not None else "",
+    ]
+    at_receiver = [
+        f"had {heard.out_of_order} out of order" if heard.out_of_order is not None else "",
+        f"got {heard.came_twice} twice" if heard.came_twice is not None else "",
+    ]
+    if sent.segments_sent is None or sent.retransmits is None:
+        return ""
+    first = [f"{sender} sent {sent.segments_sent} segments and {sent.retransmits} again", *filter(None, at_sender)]
+    second = ", ".join(filter(None, at_receiver))
+    return f"Counted: {', '.join(first)}{f'; {receiver} {second}' if second else ''}."
 
 
 def disorder(kind: str, out_of_order: float, again: float, needless: float | None) -> str:
