@@ -13,8 +13,8 @@ from helpers import Compare, seen, settled, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
-from linkladder.app.widgets.mesh_grid import explained
-from linkladder.model import Protocol
+from linkladder.app.widgets.mesh_grid import explained, shortened
+from linkladder.model import Direction, Interval, Path, Protocol
 from linkladder.phrases import company as words
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
 from replay_backend import ReplayBackend
@@ -108,11 +108,14 @@ async def test_every_pair_has_its_place_before_anything_is_measured_and_what_run
         (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
         (0.0, events.RungStarted(rung.name, 60.0, 1, 0)),
         (0.0, events.TrialStarted(rung.name, alone.id, 0, 0, 20.0)),
+        (0.0, events.IntervalSeen(Interval(0.0, 1.0, 25_000_000, alone.direction))),
     ]
     app = LadderApp(made)
     async with app.run_test(size=CONSOLE) as pilot:
         app.climb(plan)
-        await until(pilot, f"{rung.paths[number].origin} to {rung.paths[number].peer}: TCP")
+        where = f"{rung.paths[number].origin} to {rung.paths[number].peer}"
+        assert "near to far" not in (await until(pilot, f"{where}: TCP"))
+        await until(pilot, f"200 Mb/s to {rung.paths[number].peer} 1 flow")
         await pilot.press("m")
         text = await until(pilot, "Nothing is measured yet.")
         rows = [line for line in text.splitlines() if line.strip(" >").startswith(NAMES[:4]) and "·" in line]
@@ -120,6 +123,46 @@ async def test_every_pair_has_its_place_before_anything_is_measured_and_what_run
         assert "Of near nothing was measured yet." in text
         await pilot.press("right", "right")
         await until(pilot, "near to beta was not measured yet.")
+
+
+def test_who_receives_is_named_in_a_mesh_and_far_or_near_elsewhere() -> None:
+    mesh = (Path(peer="beta"), Path(peer="gamma", origin="beta"), Path(peer="delta", origin="gamma"))
+    ways = Direction.FORWARD, Direction.REVERSE
+    assert [words.receivers(mesh, (1,), way) for way in ways] == ["gamma", "beta"]
+    assert [words.receivers(mesh, (0, 1), way) for way in ways] == ["beta and gamma", "near and beta"]
+    assert [words.receivers(mesh, (), way) for way in ways] == ["3 ends", "3 ends"]
+    cards = (Path(peer="beta"), Path(peer="beta"))
+    assert [words.receivers(cards, (), way) for way in ways] == ["far", "near"]
+
+
+LONG = tuple(f"{city}-datacentre-{one}" for city in ("frankfurt", "amsterdam") for one in ("a1", "a2", "b1", "b2"))
+
+
+def test_shortened_names_are_never_alike() -> None:
+    assert shortened(("near", "frankfurt-a1", "frankfurt-b1"), 7) == ["near", "fra~-a1", "fra~-b1"]
+    assert shortened(("frankfurt-a1", "freiburg-xa1", "frankfort-a1"), 7) == ["fra~-#1", "fre~xa1", "fra~-#3"]
+    assert shortened(("fits-it",), 7) == ["fits-it"]
+
+
+async def test_eight_ends_with_long_names_are_told_apart_on_a_console() -> None:
+    made = backend()
+    whole = document(8)
+    names = dict(zip(NAMES, LONG, strict=True)) | {"near": "near"}
+    rung = whole.rungs[0]
+    paths = tuple(replace(p, peer=names[p.peer], origin=names.get(p.origin, "")) for p in rung.paths)
+    made.stored = {synth.RUN: (synth.summary(), replace(whole, rungs=(replace(rung, paths=paths),)))}
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Next step")
+        app.open("mesh", synth.RUN)
+        head, *rows = next(
+            text.splitlines()[n:] for text in [await until(pilot, "from / to")]
+            for n, line in enumerate(text.splitlines()) if "from / to" in line
+        )  # fmt: skip
+        columns, begins = head.split()[3:], [row.split()[0].lstrip(">") or row.split()[1] for row in rows[:8]]
+        assert len(set(columns)) == 8 == len(set(begins)), (columns, begins)
+        await pilot.press("down", "right", "l", "right")
+        await until(pilot, f"{names['beta']} to {names['gamma']}: 120 Mb/s alone")
 
 
 async def test_of_several_other_ends_the_busiest_is_shown_while_they_are_loaded() -> None:

@@ -95,9 +95,17 @@ def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
     return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
 
 
-def pairs(paths: Sequence[Path], numbers: Sequence[int]) -> str:
+def receivers(paths: Sequence[Path], numbers: Sequence[int], way: Direction) -> str:
+    """Who receives that way on these paths of a mesh, such as 'gamma' or '3 ends'; elsewhere 'far' or 'near'."""
+    if not any(path.origin for path in paths):
+        return "near" if way is Direction.REVERSE else "far"
+    names = list(dict.fromkeys(path.ends(way)[1] for n, path in enumerate(paths) if n in numbers or not numbers))
+    return units.joined(names) if len(names) < 3 else f"{len(names)} ends"
+
+
+def pairs(paths: Sequence[Path], numbers: Sequence[int], way: Direction = Direction.FORWARD) -> str:
     """As 'beta to gamma and delta to near'."""
-    return listed([path_name(paths, number, Direction.FORWARD) for number in numbers])
+    return listed([path_name(paths, number, way) for number in numbers])
 
 
 def listed(names: Sequence[str]) -> str:

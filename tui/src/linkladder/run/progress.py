@@ -17,6 +17,7 @@ from linkladder.model import (
     ExperimentResult,
     HostSample,
     Interval,
+    Path,
     Plan,
     RungName,
     RungResult,
@@ -312,8 +313,14 @@ class Progress:
         trial = self.trial
         if trial is None or not trial.paths:
             return []
-        paths = next((r.paths for r in (self.plan.rungs if self.plan else ()) if r.name == trial.rung), ())
+        paths = self.paths
         return [(path_name(paths, number, way), trial.paths[way, number]) for way, number in sorted(trial.paths)]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Of the rung whose trial runs now."""
+        rungs = self.plan.rungs if self.plan and self.trial else ()
+        return next((rung.paths for rung in rungs if self.trial and rung.name == self.trial.rung), ())
 
     # --- time ------------------------------------------------------------------------
 
@@ -346,6 +353,6 @@ def series(intervals: list[Interval], direction: Direction) -> list[tuple[float,
     return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
 
 
-def named(experiment: Experiment) -> str:
+def named(experiment: Experiment, direction: bool = True) -> str:
     """The setting in words; only its name if the plan does not have it."""
-    return experiment.id if experiment.label == experiment.id else arm(experiment)
+    return experiment.id if experiment.label == experiment.id else arm(experiment, direction)

@@ -19,7 +19,7 @@ from linkladder.app.dialogs import Ask, Question, Words
 from linkladder.app.page import Page
 from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
-from linkladder.model import Document, End, Protocol, RungName, RunInfo
+from linkladder.model import Direction, Document, End, Protocol, RungName, RunInfo
 from linkladder.phrases import checked, company
 from linkladder.run import arms_so_far
 from linkladder.run.progress import Progress, TrialView, named
@@ -41,13 +41,13 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     return known | {one.rung: one for one in judge.judge_document(document).rungs if over}
 
 
-def _pairs(progress: Progress, trial: TrialView) -> str:
-    """Which pairs of ends are loaded, where a rung has several and the trial some of them: 'gamma to delta: '."""
-    rungs = progress.plan.rungs if progress.plan else ()
-    paths = next((rung.paths for rung in rungs if rung.name == trial.rung), ())
-    if not trial.experiment.paths or not any(path.origin for path in paths):
-        return ""
-    return f"{company.pairs(paths, trial.experiment.paths)}: "
+def _what(progress: Progress, trial: TrialView) -> str:
+    """What runs, in a mesh with the pairs of ends that are loaded in place of the way: 'gamma to delta: TCP, 4 ...'."""
+    asked = trial.experiment
+    if not asked.paths or not any(path.origin for path in progress.paths):
+        return named(asked)
+    way = asked.direction if asked.direction is Direction.REVERSE else Direction.FORWARD
+    return f"{company.pairs(progress.paths, asked.paths, way)}: {named(asked, direction=False)}"
 
 
 def _several_paths(progress: Progress) -> bool:
@@ -212,7 +212,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
-        self._put("trial", Text(f"{trial.rung}: {_pairs(progress, trial)}{named(experiment)}{repeat}"))
+        self._put("trial", Text(f"{trial.rung}: {_what(progress, trial)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
             chart.show(
@@ -230,7 +230,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer if there is a message
         each = ladder_text.each_path(progress.path_rates(), width, rows)
         arms = self._arms(progress, width, rows + 1)
-        self._put("figures", Text("\n").join([*arms, ladder_text.figures(trial, width), *map(Text, each)]))
+        now = ladder_text.figures(trial, width, progress.paths)
+        self._put("figures", Text("\n").join([*arms, now, *map(Text, each)]))
         self._ends(progress, trial, width)
 
     def _arms(self, progress: Progress, width: int, rows: int) -> list[Text]:

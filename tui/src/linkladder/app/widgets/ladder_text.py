@@ -9,7 +9,8 @@ from rich.text import Text
 
 from linkladder import phrases, units
 from linkladder.app.widgets.verdict import verdict
-from linkladder.model import Direction, Protocol
+from linkladder.model import Direction, Path, Protocol
+from linkladder.phrases import company
 from linkladder.run.progress import Progress, RungView, Stage, TrialView
 from linkladder.verdicts import RungJudgement
 
@@ -70,7 +71,7 @@ def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int
     return out
 
 
-def figures(trial: TrialView, width: int) -> Text:
+def figures(trial: TrialView, width: int, paths: Sequence[Path] = ()) -> Text:
     """Rate and flows, then retransmits and round trip since the trial began, on a second line on narrow screens."""
     out = Text(no_wrap=True, overflow="ellipsis")
     more = Text(no_wrap=True)
@@ -78,10 +79,11 @@ def figures(trial: TrialView, width: int) -> Text:
         if trial.rtts:
             out.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
         return out
-    for direction, arrow in ((Direction.FORWARD, "to far"), (Direction.REVERSE, "to near")):
+    for direction in (Direction.FORWARD, Direction.REVERSE):
         points = [i for i in trial.intervals if i.direction == direction]
         if points:
-            out.append(f"{units.rate(points[-1].bps)} {arrow}  ", "bold")
+            whom = company.receivers(paths, trial.experiment.paths, direction)
+            out.append(f"{units.rate(points[-1].bps)} to {whom}  ", "bold")
     flows = trial.experiment.sessions if trial.experiment.protocol is Protocol.RR else trial.experiment.streams
     out.append(units.plural(flows, "flow"))
     if trial.experiment.protocol is Protocol.UDP:
