@@ -13,7 +13,7 @@ from helpers import Compare, seen, settled, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
-from linkladder.app.widgets.mesh_grid import explained, shortened
+from linkladder.app.widgets.mesh_grid import explained
 from linkladder.model import Direction, Interval, Path, Protocol
 from linkladder.phrases import company as words
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
@@ -139,9 +139,9 @@ LONG = tuple(f"{city}-datacentre-{one}" for city in ("frankfurt", "amsterdam") f
 
 
 def test_shortened_names_are_never_alike() -> None:
-    assert shortened(("near", "frankfurt-a1", "frankfurt-b1"), 7) == ["near", "fra~-a1", "fra~-b1"]
-    assert shortened(("frankfurt-a1", "freiburg-xa1", "frankfort-a1"), 7) == ["fra~-#1", "fre~xa1", "fra~-#3"]
-    assert shortened(("fits-it",), 7) == ["fits-it"]
+    assert words.shortened(("near", "frankfurt-a1", "frankfurt-b1"), 7) == ["near", "fra~-a1", "fra~-b1"]
+    assert words.shortened(("frankfurt-a1", "freiburg-xa1", "frankfort-a1"), 7) == ["fra~-#1", "fre~xa1", "fra~-#3"]
+    assert words.shortened(("fits-it",), 7) == ["fits-it"]
 
 
 async def test_eight_ends_with_long_names_are_told_apart_on_a_console() -> None:

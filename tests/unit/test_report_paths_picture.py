@@ -43,3 +43,18 @@ def test_what_several_paths_carry_together_is_held_against_what_they_share_alone
         page = report.html(replace(document, run=replace(document.run, plan=plan)))
         lines = re.findall(r"needed: [0-9.]+ [GM]b/s", page)
         assert lines == ([needed] if needed else []), lines
+
+
+def test_long_names_that_begin_alike_are_told_apart_and_heads_do_not_touch() -> None:
+    ends = [f"{city}-datacentre-{one}" for city in ("frankfurt", "amsterdam") for one in ("a1", "a2")]
+    ends += [f"oslo-datacentre-{one}" for one in ("a1", "a2", "b1", "b2")]
+    pairs = [(a, b) for a in ends for b in ends if a < b]
+    cells = tuple(
+        Cell(n, *pair, way, GOOD, 1e8)
+        for n, (a, b) in enumerate(pairs)
+        for way, pair in (("forward", (a, b)), ("reverse", (b, a)))
+    )
+    drawn = ET.fromstring(paths_picture(CompanyJudgement(cells, GOOD), "Every path"))
+    texts = [e.text or "" for e in drawn.iter() if e.tag.endswith("text")]
+    rows, heads = ({t for t in texts if "~" in t and len(t) == letters} for letters in (12, 9))
+    assert len(rows) == len(heads) == 8 and {"frank~tre-a1", "oslo-~tre-b2"} < rows and "fran~e-a1" in heads, texts

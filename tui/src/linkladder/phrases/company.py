@@ -70,6 +70,14 @@ def figure(cell: Cell | None, view: str) -> str:
     return f"{100 * value:.0f}%" if view == "taken" else f"{value:.3g}" + ("%" if view == "lost" else "")
 
 
+def shortened(names: Sequence[str], width: int) -> list[str]:
+    """Names of so many characters at most: of a longer one beginning and end, or its place in the list, so that no two
+    are alike."""
+    tail = width // 2
+    made = [one if len(one) <= width else f"{one[: width - tail - 1]}~{one[-tail:]}" for one in names]
+    return [one if made.count(one) < 2 else f"{one[: width - len(str(n)) - 1]}#{n}" for n, one in enumerate(made, 1)]
+
+
 def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
     """The matrix as lines of text; rates alone have a mark for the verdict."""
     found = grid(cells)

@@ -10,6 +10,7 @@ from linkladder.verdicts import CompanyJudgement
 
 ROW, TOP, NAMES = 34, 44, 110
 LONGEST = 12  # letters of a name that are shown
+LETTER = 7.0  # the width of one, of most fonts
 
 
 def paths_picture(seen: CompanyJudgement, title: str) -> str:
@@ -18,13 +19,15 @@ def paths_picture(seen: CompanyJudgement, title: str) -> str:
     wide = (WIDTH - NAMES) / max(1, len(grid.columns))
     height = TOP + ROW * len(grid.rows) + 22
     top = max((cell.alone_bps or cell.together_bps or 0.0 for cell in seen.cells), default=0.0) or 1.0
+    columns = words.shortened(grid.columns, min(LONGEST, int(wide / LETTER) - 1))
+    rows = words.shortened(grid.rows, LONGEST)
     parts = [f'<text class="b" x="0" y="14">{escape(title)}</text>']
-    for n, name in enumerate(grid.columns):
+    for n, name in enumerate(columns):
         x = NAMES + (n + 0.5) * wide
-        parts.append(f'<text class="s" x="{x:.0f}" y="{TOP - 8}" text-anchor="middle">{escape(_short(name))}</text>')
+        parts.append(f'<text class="s" x="{x:.0f}" y="{TOP - 8}" text-anchor="middle">{escape(name)}</text>')
     for r, row in enumerate(grid.rows):
         y = TOP + r * ROW
-        parts.append(f'<text x="0" y="{y + 20}">{escape(_short(row))}</text>')
+        parts.append(f'<text x="0" y="{y + 20}">{escape(rows[r])}</text>')
         for n, column in enumerate(grid.columns):
             cell = grid.cells.get((row, column))
             if cell is None:
@@ -43,7 +46,3 @@ def paths_picture(seen: CompanyJudgement, title: str) -> str:
     parts.append(f'<text class="s" x="0" y="{height - 6}">{escape(description)}</text>')
     said = "; ".join(words.cell_line(f"{c.sender} to {c.receiver}", c) for c in seen.cells)
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}."

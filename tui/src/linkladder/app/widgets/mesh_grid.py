@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -22,7 +21,7 @@ def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: fro
     """Rows and columns of figures; the cell at the cursor is in brackets, and paths measured now have a star."""
     wide = max(COLUMN, min(14, (width - NAME) // max(1, len(grid.columns))))
     out = Text(no_wrap=True, overflow="ellipsis")
-    heads, rows = shortened(grid.columns, wide - 1), shortened(grid.rows, NAME - 2)
+    heads, rows = words.shortened(grid.columns, wide - 1), words.shortened(grid.rows, NAME - 2)
     out.append(f"{'from / to':<{NAME}}" + "".join(f"{name:>{wide}}" for name in heads), "bold")
     for r, row in enumerate(grid.rows):
         at = cursor == (r, -1)
@@ -38,14 +37,6 @@ def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: fro
             style = STYLES.get(str(cell.judgement.verdict), "") if cell else "dim"
             out.append(f"{f'[{text}]' if here else f'{text} ':>{wide}}", f"{style} reverse" if here else style)
     return out
-
-
-def shortened(names: Sequence[str], width: int) -> list[str]:
-    """Names of so many characters at most: of a longer one beginning and end, or its place in the list, so that no two
-    are alike."""
-    tail = width // 2
-    made = [one if len(one) <= width else f"{one[: width - tail - 1]}~{one[-tail:]}" for one in names]
-    return [one if made.count(one) < 2 else f"{one[: width - len(str(n)) - 1]}#{n}" for n, one in enumerate(made, 1)]
 
 
 def explained(seen: CompanyJudgement | None, grid: words.Grid, cursor: tuple[int, int]) -> list[str]:
