@@ -18,6 +18,7 @@ import pytest
 
 import mischief
 import spaces
+from carried import carried_all
 from linkladder import formats
 from linkladder.judge import judge_document
 from linkladder.judge.company import judge_company
@@ -105,10 +106,10 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
         assert cell.alone_bps and cell.alone_bps < TWICE * ALONE * CARRIES
         assert cell.rtt_ms is not None and cell.loss_percent == 0
         if withheld(rung) < STARVED / 2:
-            assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03 + withheld(rung))
+            assert carried_all(cell.alone_bps, ALONE * CARRIES, withheld(rung)), (cell, withheld(rung))
     assert seen.sum_bps["forward"] < TWICE * SHARED * CARRIES
     if withheld(rung) < STARVED / 2:
-        assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03 + withheld(rung))
+        assert carried_all(seen.sum_bps["forward"], SHARED * CARRIES, withheld(rung)), (seen.sum_bps, withheld(rung))
         judged = judge_document(document).rungs[0]
         assert judged.verdict == "PASS", "\n".join([judged.judgement.sentence, *judged.judgement.findings])
         (shared,) = seen.sharing
