@@ -167,7 +167,7 @@ async def test_a_far_end_that_was_too_weak_is_said(own_state: pathlib.Path, monk
     monkeypatch.setattr(backend, "findings", tuple)
     store = Store(own_state)
     run = store.begin(synth.the_plan(), "beta")
-    store.host(run, "beta", replace(synth.HOST, name="b", cores=1))
+    store.keep_host(run, "beta", replace(synth.HOST, name="b", cores=1))
     store.finish(run, RunState.COMPLETE, KeptVerdict("PASS"))
     store.close()
     app = LadderApp(backend)

@@ -45,7 +45,7 @@ def filled(folder: Path, runs: int, trials: int = TRIALS) -> str:
     run = ""
     for _ in range(runs):
         run = store.begin(plan, "beta")
-        store.host(run, "beta", synth.HOST)
+        store.keep_host(run, "beta", synth.HOST)
         store._db.execute("BEGIN")
         store._db.executemany(
             "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?,?,?,?,1,?,?)",

@@ -81,13 +81,13 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_pa
     engine = Engine(run.document.run.plan, store, None, None)
     engine.run_id = store.begin(run.document.run.plan, "beta")
     for end in run.document.run.ends:
-        store.host(engine.run_id, end.name, end.facts)
+        store.keep_host(engine.run_id, end.name, end.facts)
     for rung in run.document.rungs:
-        store.rung(engine.run_id, rung.name, rung.evidence)
+        store.keep_rung(engine.run_id, rung.name, rung.evidence)
     begins = datetime.now(UTC)
     for rung, experiment, trial in run.trials():  # they were measured long before this run began
         moved = dataclasses.replace(trial, started=begins.isoformat())
-        store.trial(engine.run_id, rung.name, experiment.parameters.id, moved)
+        store.keep_trial(engine.run_id, rung.name, experiment.parameters.id, moved)
         begins += timedelta(seconds=trial.seconds)
     engine._finish(RunState.COMPLETE, "")
     assert store.runs()[0].verdict == run.word

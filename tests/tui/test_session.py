@@ -268,7 +268,7 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
     store = Store(tmp_path)
     run = store.begin(synth.the_plan(), "beta")
     rung = next(r for r in synth.the_document().rungs if r.experiments)
-    store.trial(run, rung.name, rung.experiments[0].parameters.id, rung.experiments[0].trials[0])
+    store.keep_trial(run, rung.name, rung.experiments[0].parameters.id, rung.experiments[0].trials[0])
     offered = {}
     for why in ("the measuring process was gone", cancelled, "the system ended it"):
         store.finish(run, RunState.INCOMPLETE, KeptVerdict("INCOMPLETE"), why, cancelled=why == cancelled)

@@ -37,7 +37,7 @@ def stored(folder: Path, runs: int = 3, trials: int = 30) -> list[str]:
     for _ in range(runs):
         ids.append(store.begin(PLAN, "beta"))
         for repeat in range(trials):
-            store.trial(ids[-1], RungName.DC_LINK, "tcp", trial(repeat))
+            store.keep_trial(ids[-1], RungName.DC_LINK, "tcp", trial(repeat))
         store.finish(ids[-1], store.runs()[0].state, KeptVerdict("PASS"))
     store.close()
     return ids

@@ -140,7 +140,7 @@ def test_a_database_of_before_is_opened_listed_judged_and_reported(form: str, sa
     store.resume(unfinished)  # today's trials join those of before
     done = next(e for r in before.rungs for e in r.experiments if e.trials)
     rung = next(r.name for r in before.rungs if done in r.experiments)
-    store.trial(unfinished, rung, done.parameters.id, done.trials[0])
+    store.keep_trial(unfinished, rung, done.parameters.id, done.trials[0])
     after = store.load(unfinished)
     assert [r.experiments for r in after.rungs] == [r.experiments for r in before.rungs]
     assert after.run.ends == before.run.ends and all(end.facts.sysctls for end in after.run.ends)

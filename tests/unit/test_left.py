@@ -30,7 +30,7 @@ def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> 
     plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
     run = store.begin(plan)
     for exp in plan.rungs[0].experiments[:2]:
-        store.trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
+        store.keep_trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
     store.finish(run, RunState.INCOMPLETE)
     store.close()
     assert cli.main(["run", "--resume", "last"]) == 0

@@ -51,9 +51,9 @@ def stored(folder: Path, trials: list[TrialResult]) -> tuple[Store, str]:
     way = (RungPath(soaked.NEAR, soaked.FAR, "beta"),)
     run = store.begin(Plan("soak", contract=GIGABIT, rungs=(Rung(RungName.DC_LINK, way, (exp,)),)))
     for name in ("near", "beta"):
-        store.host(run, name, HostFacts("x", os="Linux", tools=dict(soaked.MODERN.found)))
+        store.keep_host(run, name, HostFacts("x", os="Linux", tools=dict(soaked.MODERN.found)))
     for trial in trials:
-        store.trial(run, RungName.DC_LINK, exp.id, trial)
+        store.keep_trial(run, RungName.DC_LINK, exp.id, trial)
     return store, run
 
 

@@ -83,7 +83,7 @@ def test_a_day_of_soak_takes_five_megabytes(
     store.close()
     before = size(tmp_path)
     store = Store(tmp_path)
-    store.trial(run, RungName.DC_LINK, exp.id, kept := thinned(whole, exp))
+    store.keep_trial(run, RungName.DC_LINK, exp.id, kept := thinned(whole, exp))
     stored = store.load(run).rungs[0].experiments[0].trials[0]
     store.close()
     grown = (size(tmp_path) - before) * soaked.DAY / hour
@@ -225,13 +225,13 @@ def test_output_that_was_stored_by_an_older_linkladder_is_read(tmp_path: Path) -
     trial = soaked.trial(exp)
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, WAY, (exp,)),)))
-    store.trial(run, RungName.DC_LINK, exp.id, trial)
+    store.keep_trial(run, RungName.DC_LINK, exp.id, trial)
     (file,) = (tmp_path / "raw" / run).iterdir()
     file.unlink()
     texts = [[c.output, c.errors] for c in trial.commands]
     file.with_suffix(".gz").write_bytes(gzip.compress(json.dumps(texts).encode()))
     assert store.load(run).rungs[0].experiments[0].trials[0].commands == trial.commands
-    store.trial(run, RungName.DC_LINK, exp.id, trial)
+    store.keep_trial(run, RungName.DC_LINK, exp.id, trial)
     assert [one.suffix for one in (tmp_path / "raw" / run).iterdir()] == [".xz"], "and replaced by a new try"
     store.close()
 

@@ -220,7 +220,7 @@ async def test_an_order_to_repeat_takes_no_growth_from_a_resumed_rung(own_state:
     plan = Plan("p", contract=Contract(10e9, 1e9), rungs=(Rung(RungName.LOCALHOST, loopback, (exp,)),))
     run = store.begin(plan)
     for n, bps in enumerate((1.45e9, 1.58e9)):
-        store.trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(bps, Direction.FORWARD, n))
+        store.keep_trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(bps, Direction.FORWARD, n))
     store.finish(run, RunState.INCOMPLETE, reason="cancelled")
     engine = Engine(plan, store, Known(), None, resume=run)
     engine.controls.repeat()

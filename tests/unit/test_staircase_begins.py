@@ -76,7 +76,7 @@ def measured(store: Store, carried: dict[Experiment, float], peer: str = "beta",
     run = store.begin(Plan("p", rungs=(Rung(rung, paths, tuple(carried)),)), peer)
     for e, bps in carried.items():
         by = {str(e.direction): bps}
-        store.trial(run, rung, e.id, trials.trial(e.id, 0, True, goodput_bps=bps, by_direction=by))
+        store.keep_trial(run, rung, e.id, trials.trial(e.id, 0, True, goodput_bps=bps, by_direction=by))
     store.finish(run, RunState.COMPLETE)
     return run
 

@@ -49,13 +49,13 @@ def trial(repeat: int, bps: float = 1e9, ok: bool = True) -> TrialResult:
 def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN, "beta")
-    store.host(run, "beta", HostFacts("b"))
-    store.host(run, "near", HostFacts("alpha", cores=4))
-    store.host(run, "near", HostFacts("alpha", cores=8))
-    store.rung(run, RungName.DC_LINK, Evidence("claim", ("found",), True))
+    store.keep_host(run, "beta", HostFacts("b"))
+    store.keep_host(run, "near", HostFacts("alpha", cores=4))
+    store.keep_host(run, "near", HostFacts("alpha", cores=8))
+    store.keep_rung(run, RungName.DC_LINK, Evidence("claim", ("found",), True))
     results = [trial(0, 3e9), trial(1, 1e9), trial(2, 9e9, ok=False)]
     for result in results:
-        store.trial(run, RungName.DC_LINK, "tcp", result)
+        store.keep_trial(run, RungName.DC_LINK, "tcp", result)
     store.note(run, "the carrier was on the phone")
     store.finish(run, RunState.COMPLETE, KeptVerdict("PASS"), rungs={"dc-link": (KeptVerdict("PASS", True), 2e9)})
     document = Store(tmp_path).load(run[:12])
@@ -79,7 +79,7 @@ def test_a_host_is_known_as_it_last_told_of_itself(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for started, cores in (("2026-02-01", 4), ("2026-01-01", 1)):
         run = store.begin(PLAN, "beta")
-        store.host(run, "beta", HostFacts("b", cores=cores))
+        store.keep_host(run, "beta", HostFacts("b", cores=cores))
         store._db.execute("UPDATE runs SET started = ? WHERE id = ?", (started, run))
     assert {name: facts.cores for name, facts in store.hosts().items()} == {"beta": 1}, "a clock that was set back"
     assert store.find("last") == run == store.runs()[0].id
@@ -94,15 +94,15 @@ def test_durability_is_asked_of_the_database(tmp_path: Path) -> None:
 def test_a_trial_done_again_replaces_the_first(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN)
-    store.trial(run, RungName.DC_LINK, "tcp", trial(0, 1e9))
-    store.trial(run, RungName.DC_LINK, "tcp", trial(0, 2e9))
+    store.keep_trial(run, RungName.DC_LINK, "tcp", trial(0, 1e9))
+    store.keep_trial(run, RungName.DC_LINK, "tcp", trial(0, 2e9))
     assert [t.goodput_bps for t in store.load(run).rungs[0].experiments[0].trials] == [2e9]
 
 
 def test_delete_takes_everything(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN)
-    store.trial(run, RungName.DC_LINK, "tcp", trial(0))
+    store.keep_trial(run, RungName.DC_LINK, "tcp", trial(0))
     assert list((tmp_path / "raw" / run).iterdir())
     store.delete(run)
     assert store.runs() == []
@@ -195,7 +195,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
 def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN)
-    store.trial(run, RungName.DC_LINK, "tcp", trial(0))
+    store.keep_trial(run, RungName.DC_LINK, "tcp", trial(0))
     file = next((tmp_path / "raw" / run).iterdir())
     older = file.with_suffix(".gz")
     packed = bytearray(gzip.compress(b'[["one", ""]]' * 100))
@@ -221,7 +221,7 @@ def writer(folder: Path) -> tuple[int, TextIO]:
                 run = store.begin(PLAN)
                 print(run, file=told, flush=True)
                 for repeat in range(100000):
-                    store.trial(run, RungName.DC_LINK, "tcp", trial(repeat))
+                    store.keep_trial(run, RungName.DC_LINK, "tcp", trial(repeat))
                     print(repeat, file=told, flush=True)
         finally:
             os._exit(1)
@@ -264,7 +264,7 @@ def test_a_full_disk_is_said_before_and_during(tmp_path: Path) -> None:
             for repeat in range(10000):
                 big = trial(repeat)
                 noise = "".join(random.Random(repeat).choices("0123456789abcdef", k=100_000))
-                store.trial(run, RungName.DC_LINK, "tcp", trials.changed(big, reason=noise))
+                store.keep_trial(run, RungName.DC_LINK, "tcp", trials.changed(big, reason=noise))
                 kept = repeat + 1
         assert kept > 2
         assert len(store.load(run).rungs[0].experiments[0].trials) == kept

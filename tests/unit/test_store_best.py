@@ -39,7 +39,7 @@ def test_two_directions_are_never_added_and_tcp_goes_before_udp(
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=measured),)))
     for asked in measured:
-        store.trial(run, RungName.DC_LINK, asked.id, CARRIED[asked])
+        store.keep_trial(run, RungName.DC_LINK, asked.id, CARRIED[asked])
     found = store.runs()[0]
     assert found.best_bps == ({"dc-link": best} if best else {})
     assert (found.trials, found.failed) == (len(measured), 0)
@@ -49,8 +49,8 @@ def test_two_directions_are_never_added_and_tcp_goes_before_udp(
 def test_a_failed_trial_speaks_for_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP, UDP)),)))
-    store.trial(run, RungName.DC_LINK, TCP.id, trials.trial("t", 0, False, goodput_bps=9.4e9))
-    store.trial(run, RungName.DC_LINK, UDP.id, CARRIED[UDP])
+    store.keep_trial(run, RungName.DC_LINK, TCP.id, trials.trial("t", 0, False, goodput_bps=9.4e9))
+    store.keep_trial(run, RungName.DC_LINK, UDP.id, CARRIED[UDP])
     found = store.runs()[0]
     assert (found.best_bps, found.trials, found.failed) == ({"dc-link": 9.56e9}, 2, 1)
 
@@ -78,8 +78,8 @@ def test_what_was_judged_speaks_until_the_run_is_taken_up_again(tmp_path: Path) 
     """The best setting's median, where one lucky trial says more."""
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP,)),)))
-    store.rung(run, RungName.DC_LINK)
-    store.trial(run, RungName.DC_LINK, TCP.id, CARRIED[TCP])
+    store.keep_rung(run, RungName.DC_LINK)
+    store.keep_trial(run, RungName.DC_LINK, TCP.id, CARRIED[TCP])
     store.finish(run, RunState.INCOMPLETE, rungs={"dc-link": (KeptVerdict(), 9.1e9)})
     found = store.runs()[0]
     assert (found.best_bps, found.verdicts) == ({"dc-link": 9.1e9}, {})

@@ -180,14 +180,14 @@ class Engine:
         except Skipped:
             unavailable = skipped(self.store, self.run_id, rung)
         if unavailable:
-            self.store.rung(self.run_id, rung.name, unavailable=unavailable)
+            self.store.keep_rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
         self._index = begun + plans.trials(self._planned(rung.name))
         self._emit(rung_finished(rung.name, self._document()))
 
     def _before(self, of: Plan | Rung) -> tuple[int, float, float]:
         """Trials measured before the run was resumed, the time expected for them, and that of all at most."""
-        done, spent = plans.measured(of, self.store.done(self.run_id)) if self._resumed else (0, 0.0)
+        done, spent = plans.measured(of, self.store.stored_trials(self.run_id)) if self._resumed else (0, 0.0)
         return done, spent, plans.longest(of)
 
     def _over(self, rung: Rung) -> bool:
@@ -215,7 +215,7 @@ class Engine:
                 break
             against = "; ".join(found.against)
             words = f"The facts speak against it: {against}. Put it right, or leave it so; then press Enter."
-        self.store.rung(self.run_id, rung.name, found)
+        self.store.keep_rung(self.run_id, rung.name, found)
         self._emit(ev.EvidenceFound(rung.name, found))
         for peer in dict.fromkeys(filter(None, map(self._ends.beside, paths))):
             self._say(f"{rung.name}: {phrases.under_test(peer, self._ends.address(peer) or '')}")
@@ -253,7 +253,7 @@ class Engine:
         return tuple(paths), together(found) if found else Evidence(asked=asked, word=word)
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
-        done = self.store.done(self.run_id) if self._resumed else set()
+        done = self.store.stored_trials(self.run_id) if self._resumed else set()
         if wanted(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         vain = await self._left_out(rung, paths)
@@ -368,7 +368,7 @@ class Engine:
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = thinned(replace(result, id=f"{rung.name}-{result.id}"), exp)
-        self.store.trial(self.run_id, rung.name, exp.id, result)
+        self.store.keep_trial(self.run_id, rung.name, exp.id, result)
         self._failed += not result.ok
         if result.rtt and result.rtt.p50_ms is not None:
             self._round_trip[rung.name] = result.rtt.p50_ms

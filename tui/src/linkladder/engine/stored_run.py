@@ -31,7 +31,7 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     before = store.load(run_id, output=False).run.facts(name)
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
-    store.host(run_id, name, facts)
+    store.keep_host(run_id, name, facts)
 
 
 async def reserve_near(near: EndPoint, run_id: str) -> None:
@@ -55,7 +55,7 @@ def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled:
 
 def skipped(store: Store, run_id: str, rung: Rung) -> str:
     """Note how much of a rung was measured before the operator left it; why it is not measured, if nothing was."""
-    stored = len([name for name, _, _ in store.done(run_id) if name == rung.name])
+    stored = len([name for name, _, _ in store.stored_trials(run_id) if name == rung.name])
     if not stored:
         return "skipped by the operator"
     of = f"{stored} of {plans.trials(rung)} trials"

@@ -38,7 +38,7 @@ from linkladder.model import (
 from linkladder.store import raw, recovery, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.recovery import run_state
-from linkladder.store.summary import NONE, KeptVerdict, RunSummary
+from linkladder.store.summary import NONE, KeptVerdict, RunSummary, escaped, summaries
 
 TRIAL_BYTES = 256 * 1024  # the most bytes that a stored trial may take, for the check before a run
 
@@ -142,19 +142,19 @@ class Store:
                 )
         return run_id
 
-    def host(self, run_id: str, name: str, facts: HostFacts) -> None:
+    def keep_host(self, run_id: str, name: str, facts: HostFacts) -> None:
         with self._transaction() as db:
             keep = "INSERT INTO hosts VALUES (?,?,?) ON CONFLICT DO UPDATE SET facts = excluded.facts"
             db.execute(keep, (run_id, name, _dump(facts)))
 
-    def rung(self, run_id: str, name: RungName, evidence: Evidence | None = None, unavailable: str = "") -> None:
+    def keep_rung(self, run_id: str, name: RungName, evidence: Evidence | None = None, unavailable: str = "") -> None:
         with self._transaction() as db:
             db.execute(
                 "UPDATE rungs SET evidence = COALESCE(?, evidence), unavailable = ? WHERE run = ? AND name = ?",
                 (_dump(evidence) if evidence else None, unavailable, run_id, name),
             )
 
-    def trial(self, run_id: str, rung: RungName, experiment: str, result: TrialResult) -> None:
+    def keep_trial(self, run_id: str, rung: RungName, experiment: str, result: TrialResult) -> None:
         """Store one trial, replacing an earlier try of the same trial."""
         with explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
@@ -267,41 +267,7 @@ class Store:
     @with_causes
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
         """The runs, the last stored first; each word of `contains` must occur in a run's columns, times excepted."""
-        words = [_like(word) for word in contains.split()]
-        hay = "id||' '||plan_name||' '||peer||' '||state||iif(provisional, ' provisional ', ' ')||verdict||' '||reason"
-        wanted = f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)} ORDER BY rowid DESC LIMIT ?"
-        given = (*(f"%{word}%" for word in words), limit)
-        rows = self._db.execute(
-            f"SELECT id, started, ended, state, plan_name, peer, verdict, provisional, reason, cancelled {wanted}",
-            given,
-        ).fetchall()
-        of_these = f"WHERE run IN (SELECT id {wanted})"  # so that the trials of other runs cost no time
-        counts: dict[str, tuple[int, int, dict[str, best_rate.Ranked]]] = {}
-        for run, rung, weight, count, good, most in self._db.execute(
-            "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
-            f" FROM trials {of_these} GROUP BY run, rung, weight",
-            given,
-        ):
-            trials, failed, rungs = counts.get(run, (0, 0, {}))
-            best = best_rate.best((rungs.get(rung, best_rate.NONE), (weight, most)))
-            counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
-        verdicts: dict[str, dict[str, KeptVerdict]] = {}
-        typical: dict[str, dict[str, float]] = {}
-        query = f"SELECT run, name, verdict, provisional, best FROM rungs {of_these}"
-        for run, rung, word, provisional, best in self._db.execute(query, given):
-            if word:
-                verdicts.setdefault(run, {})[rung] = KeptVerdict(word, bool(provisional))
-            if best:
-                typical.setdefault(run, {})[rung] = best
-        found = []
-        for run, started, ended, state, plan, peer, word, provisional, reason, cancelled in rows:
-            trials, failed, rungs = counts.get(run, (0, 0, {}))
-            carried = {rung: bps for rung, (_, bps) in rungs.items() if bps} | typical.get(run, {})
-            kept = KeptVerdict(word, bool(provisional))
-            one = RunSummary(run, started, ended, run_state(state), plan, peer, trials, failed, kept, carried, reason)
-            broken = one.state is RunState.INCOMPLETE and bool(cancelled)
-            found.append(replace(one, verdicts=verdicts.get(run, {}), cancelled=broken))
-        return found
+        return summaries(self._db, contains.split(), limit)
 
     def hosts(self) -> dict[str, HostFacts]:
         """The latest stored facts of each host, by the host's name."""
@@ -316,7 +282,7 @@ class Store:
             rows = self._db.execute("SELECT id FROM runs ORDER BY rowid DESC LIMIT 1").fetchall()
         else:
             query = "SELECT id FROM runs WHERE id LIKE ? ESCAPE CHAR(92) LIMIT 2"
-            rows = self._db.execute(query, (f"{_like(run_id)}%",)).fetchall()
+            rows = self._db.execute(query, (f"{escaped(run_id)}%",)).fetchall()
         if len(rows) == 1:
             return str(rows[0][0])
         why = "several runs begin so" if rows else "no such run is stored"
@@ -329,7 +295,7 @@ class Store:
             return self._document(run, output)
 
     @with_causes
-    def done(self, run_id: str) -> set[tuple[str, str, int]]:
+    def stored_trials(self, run_id: str) -> set[tuple[str, str, int]]:
         """(rung, experiment, repeat) of the trials already stored, for a resumed run."""
         query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"
         return {(r, e, n) for r, e, n in self._db.execute(query, (run_id,))}
@@ -377,17 +343,12 @@ class Store:
                 raise
 
 
-def summed(parameters: Any, trials: list[TrialResult]) -> ExperimentResult:
+def summed(parameters: Experiment, trials: list[TrialResult]) -> ExperimentResult:
     """The result of an experiment, with the minimum, median and maximum rate of its good trials."""
     good = [t.goodput_bps for t in trials if t.ok and t.goodput_bps > 0]
     if not good:
         return ExperimentResult(parameters, tuple(trials))
     return ExperimentResult(parameters, tuple(trials), min(good), statistics.median(good), max(good))
-
-
-def _like(text: str) -> str:
-    """Escape text with backslashes for LIKE ... ESCAPE CHAR(92)."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _dump(record: Any) -> str:
