@@ -12,7 +12,7 @@ from linkladder import host, phrases, settings
 from linkladder import plan as plans
 from linkladder.agent.lending import Lending
 from linkladder.engine.command_lines import planned
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import without_effect
 from linkladder.judge import at_lent_mtu
 from linkladder.model import Contract, End, HostFacts, Nic, Setting, SettingKind
 from linkladder.model import Path as Way
@@ -315,8 +315,8 @@ def test_an_unknown_protocol_is_no_setting() -> None:
 
 def test_where_the_system_has_no_lagg_it_is_left_out_and_told() -> None:
     rung = plans.read_plan(PLAN).rungs[0]
-    assert in_vain(rung, rung.paths, facts()) == {}
-    why = in_vain(rung, rung.paths, facts(os="Linux"))
+    assert without_effect(rung, rung.paths, facts()) == {}
+    why = without_effect(rung, rung.paths, facts(os="Linux"))
     assert set(why) == {e.id for e in rung.experiments}
     assert any(
         "alpha runs Linux, and bundles are made on loan by FreeBSD's lagg alone" in said for said in why.values()
@@ -325,10 +325,10 @@ def test_where_the_system_has_no_lagg_it_is_left_out_and_told() -> None:
 
 def test_lacp_in_a_guest_and_a_single_path_are_left_out_and_told() -> None:
     rung = plans.read_plan(PLAN.replace('"roundrobin"', '"lacp"')).rungs[0]
-    assert in_vain(rung, rung.paths, facts()) == {}
-    guest = in_vain(rung, rung.paths, facts(virtual="vmware"))
+    assert without_effect(rung, rung.paths, facts()) == {}
+    guest = without_effect(rung, rung.paths, facts(virtual="vmware"))
     assert any("alpha is a guest (vmware)" in said for said in guest.values())
-    alone = in_vain(rung, rung.paths[:1], facts())
+    alone = without_effect(rung, rung.paths[:1], facts())
     assert any("a bundle takes 2 to 4 cards, and this rung has 1 path" in said for said in alone.values())
 
 

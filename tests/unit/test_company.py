@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import plan as plans
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import without_effect
 from linkladder.model import Company, Experiment, Rung, RungName
 from linkladder.model import Path as Pair
 from linkladder.plan import company
@@ -160,10 +160,10 @@ def test_more_paths_at_once_than_there_are_ports_for_are_left_out_and_the_rest_i
     for ends, gone in ((14, {}), (15, {"all": "105 paths at once take 105 ports, and there are 100"})):
         (rung,) = plans.with_link(plans.read_plan(MESH), plans.Link(), paired=named(ends)[1:]).rungs
         kinds = {e.id: str(e.company) for e in rung.experiments}
-        assert {kinds[name]: why for name, why in in_vain(rung, rung.paths, {}).items()} == gone
+        assert {kinds[name]: why for name, why in without_effect(rung, rung.paths, {}).items()} == gone
     two = plans.Link(paths={RungName.DC_LINK: (Pair("10.0.0.1", "10.0.0.2", "b"), Pair("10.1.0.1", "10.1.0.2", "b"))})
     rung = plans.with_link(plans.builtin("rr"), two).rungs[-1]
-    (left,) = in_vain(rung, rung.paths, {}).items()
+    (left,) = without_effect(rung, rung.paths, {}).items()
     assert left == ("rr-50x700-forward", "2 paths at once take 102 ports, and there are 100")
 
 

@@ -50,7 +50,7 @@ def test_a_staircase_that_has_settings_has_it_in_each_step() -> None:
     (rung,) = plan.read_plan(f'name = "p"\n[[experiment]]\nrungs = ["same-vlan"]\n{text}\n').rungs
     assert len(rung.experiments) == 2 and all(e.discard_first for e in rung.experiments)
     for best in rung.experiments:
-        arms, _ = plan.climbed(rung.stairs[0], best)
+        arms, _ = plan.next_step(rung.stairs[0], best)
         assert [e.streams for e in arms] == [1, 2, 4] and all(e.discard_first for e in arms)
 
 

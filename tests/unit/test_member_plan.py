@@ -7,7 +7,7 @@ import pytest
 from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.engine.command_lines import planned
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import without_effect
 from linkladder.model import Bundle, End, Experiment, HostFacts, Member, Nic, Rung, Setting, SettingKind
 from linkladder.model import Path as Way
 from linkladder.model.same_setting import identity
@@ -87,13 +87,13 @@ def test_where_there_is_no_such_member_it_is_left_out_and_told() -> None:
     plain = PATHS.partition('[[path.dc-link]]\nlocal = "10.77.2.1"')[0].replace('interface = "vmx1"\n', "")
     there = rung(DOWN, "duration = 16\nclient_port = 20000\n", plain.replace('remote_interface = "vmx1"\n', ""))
     two = Bundle("lacp", members=(Member("ix0"), Member("ix1")))
-    assert in_vain(there, there.paths, facts(two)) == {}
-    (why,) = in_vain(there, there.paths, facts(None)).values()
+    assert without_effect(there, there.paths, facts(two)) == {}
+    (why,) = without_effect(there, there.paths, facts(None)).values()
     assert why == "lagg0 of alpha has no members: it is no bundle"
-    (why,) = in_vain(there, there.paths, facts(Bundle("lacp", members=(Member("ix0"),)))).values()
+    (why,) = without_effect(there, there.paths, facts(Bundle("lacp", members=(Member("ix0"),)))).values()
     assert why == "lagg0 of alpha has 1 member"
     lent = rung(LAGG + DOWN.replace("value = 2", "value = 3"))
-    (why,) = in_vain(lent, lent.paths, facts(None)).values()
+    (why,) = without_effect(lent, lent.paths, facts(None)).values()
     assert why == "the bundle of this rung's 2 paths has no member 3"
 
 

@@ -104,7 +104,7 @@ def test_those_of_a_staircase_whose_every_step_wins(load: dict[str, Any], lent: 
     rung = read(table(load, steps=steps))
     accepted(rung.experiments)
     while (stair := rung.stairs[0]).steps:
-        arms, stair = plans.climbed(stair, plans.level_of(rung, stair)[-1])
+        arms, stair = plans.next_step(stair, plans.present_step(rung, stair)[-1])
         rung = replace(rung, experiments=(*rung.experiments, *arms), stairs=(stair,))
         accepted(rung.experiments)
 

@@ -26,7 +26,7 @@ def test_each_step_is_built_on_what_won() -> None:
     assert sorted(by_step) == [1, 2, 3]
     assert all(e.settings for e in by_step[2] + by_step[3]), "the jumbo frames won"
     assert all(e.window is None for e in by_step[3]), "no buffer won"
-    top = plans.level_of(plan.rungs[0], plan.rungs[0].stairs[0])
+    top = plans.present_step(plan.rungs[0], plan.rungs[0].stairs[0])
     assert winner(changes(result), top).streams == 2
     assert all(e.baseline == by_step[e.step][0].id for e in plan.rungs[0].experiments if e.baseline)
 

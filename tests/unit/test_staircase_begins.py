@@ -63,7 +63,7 @@ def test_it_begins_where_the_generator_is_strongest() -> None:
     assert firsts(after)[F] == firsts(after)[R] == strong
     assert not generators.wanted(after.rungs[0]), "it is known by then"
     (rung,) = after.rungs
-    base, jumbo = plans.level_of(rung, rung.stairs[0])
+    base, jumbo = plans.present_step(rung, rung.stairs[0])
     assert (Generator.of_load(base), Generator.of_load(jumbo)) == (strong, strong)
     assert jumbo.settings and jumbo.baseline == base.id and len({e.id for e in rung.experiments}) == 6
     buffers, streams = plans.to_try(rung.stairs[0])

@@ -27,7 +27,7 @@ class Unreachable(Exception):
     """The end cannot be had; the reason is for people."""
 
 
-class Missing:
+class MissingEnd:
     """Stands in for an end that is out of reach: every request to it fails with the reason."""
 
     lost = True
@@ -46,14 +46,14 @@ class Missing:
 
 def without_one(routes: Iterable[Route]) -> bool:
     """Whether an end of these was out of reach when they were made."""
-    return any(isinstance(side.point, Missing) for route in routes for side in route.sides)
+    return any(isinstance(side.point, MissingEnd) for route in routes for side in route.sides)
 
 
 def with_addresses(named: Path, ends: Mapping[str, EndPoint], near: EndPoint) -> Path:
     """The path with both addresses; of one that only an end out of reach could tell, what is known by now."""
     here: EndPoint = ends[named.origin] if named.origin else near
     there = ends[named.peer]
-    if any(isinstance(end, Missing) for end in (here, there)) and not (named.local and named.remote):
+    if any(isinstance(end, MissingEnd) for end in (here, there)) and not (named.local and named.remote):
         return named
     return resolve(named, here.hello, there.hello)
 
@@ -96,7 +96,7 @@ class FarEnds:
         self._emit, self._stop, self._keep = emit, stop, keep
         self.run_id = ""
         self.facts: dict[str, HostFacts] = {}  # as they last told
-        self.here: dict[str, FarEnd] = {}  # those that are connected
+        self.connected: dict[str, FarEnd] = {}
         self._hello: dict[str, wire.HelloReply] = {}  # of all that answered in this run
         self._lost: dict[str, str] = {}  # those that do not answer now, each with the reason
         self._seeking: dict[str, asyncio.Task[None]] = {}
@@ -104,24 +104,24 @@ class FarEnds:
     @property
     def channels(self) -> tuple[str, ...]:
         """Where this end's channels to its peers lead."""
-        return tuple(far.address for far in self.here.values())
+        return tuple(far.address for far in self.connected.values())
 
     @property
     def present(self) -> frozenset[str]:
         """The peers that are connected, as far as is known."""
-        return frozenset(self.here)
+        return frozenset(self.connected)
 
     def why_away(self, peer: str) -> str:
         return out_of_reach(peer, self._lost.get(peer, "it was lost"))
 
     def address(self, peer: str) -> str | None:
         """The address that the peer was reached at; None while it is not."""
-        far = self.here.get(peer)
+        far = self.connected.get(peer)
         return far.address if far else None
 
-    def beside(self, path: Path) -> str:
+    def peer_under_test(self, path: Path) -> str:
         """The peer whose control channel uses a card that the path loads; '' if there is none."""
-        here = {name: self.here[name] for name in path.peers if name in self.here}
+        here = {name: self.connected[name] for name in path.peers if name in self.connected}
         shared = (
             name for name, far in here.items() if shares_a_card(path, name, far.address, far.card, self.facts.get(name))
         )
@@ -166,10 +166,10 @@ class FarEnds:
     async def reach(self, peer: str) -> FarEnd:
         """The connected far end, waited for with growing pauses when it is lost."""
         await self._end_search(peer)
-        await self._part_with_lost((peer,))
+        await self._drop_broken((peer,))
         for pause in (*self._retries, 0.0):
-            if peer in self.here:
-                return self.here[peer]
+            if peer in self.connected:
+                return self.connected[peer]
             try:
                 if await self._try_reserve(peer, last=pause == 0.0):
                     continue
@@ -180,9 +180,9 @@ class FarEnds:
                 self._lost[peer] = in_a_line(error)
                 self._emit(ev.PeerLost(peer, in_a_line(error), pause))
             await self._nap(pause)
-        return self.here[peer]
+        return self.connected[peer]
 
-    async def tell(self, peers: Iterable[str]) -> dict[str, HostFacts]:
+    async def facts_now(self, peers: Iterable[str]) -> dict[str, HostFacts]:
         """What this end and those peers that answer are now, by name, this end under ''."""
         found: dict[str, HostFacts] = {}
 
@@ -190,54 +190,54 @@ class FarEnds:
             with contextlib.suppress(PeerLost):  # the trial meets it too
                 found[name] = await end.ask(wire.Facts())
 
-        ends: dict[str, EndPoint] = {"": self._near, **await self.at_hand(peers)}
+        ends: dict[str, EndPoint] = {"": self._near, **await self.connected_or_missing(peers)}
         await asyncio.gather(*(tells(name, end) for name, end in ends.items()))
         return found
 
-    async def at_hand(self, peers: Iterable[str]) -> dict[str, FarEnd | Missing]:
+    async def connected_or_missing(self, peers: Iterable[str]) -> dict[str, FarEnd | MissingEnd]:
         """Each far end as it is now. With several, one that is lost or busy is looked for meanwhile and delays no
         other."""
         wanted = tuple(peers)
         if len(wanted) < 2:
             return {peer: await self.reach(peer) for peer in wanted}
-        await self._part_with_lost(wanted)
-        first = [self._try(peer) for peer in wanted if peer not in self.here and peer not in self._lost]
+        await self._drop_broken(wanted)
+        first = [self._try(peer) for peer in wanted if peer not in self.connected and peer not in self._lost]
         await asyncio.gather(*first)
         for peer in wanted:
-            if peer not in self.here and peer not in self._seeking:
+            if peer not in self.connected and peer not in self._seeking:
                 self._seeking[peer] = asyncio.create_task(self._seek(peer))
-        if not any(peer in self.here for peer in wanted):
+        if not any(peer in self.connected for peer in wanted):
             await self.reach(wanted[0])
-        return {peer: self.here.get(peer) or self._missing(peer) for peer in wanted}
+        return {peer: self.connected.get(peer) or self._missing(peer) for peer in wanted}
 
     async def look_again(self, peers: Iterable[str]) -> None:
         """Look once, now, for those of these that are out of reach."""
 
         async def look(peer: str) -> None:
             await self._end_search(peer)
-            if peer not in self.here:
+            if peer not in self.connected:
                 await self._try(peer)
 
-        await asyncio.gather(*(look(peer) for peer in peers if peer not in self.here))
+        await asyncio.gather(*(look(peer) for peer in peers if peer not in self.connected))
 
     async def drop_lost(self, reason: str, again: str) -> None:
         """Drop the connections to ends that were lost, and say so; `again` says what becomes of the trial."""
-        for peer in [peer for peer, far in self.here.items() if far.lost]:
+        for peer in [peer for peer, far in self.connected.items() if far.lost]:
             self._lost[peer] = reason
             await self.drop(peer)
         self._emit(ev.Notice(f"{reason.rstrip('.')}; {again}"))
 
-    async def _part_with_lost(self, peers: Iterable[str]) -> None:
+    async def _drop_broken(self, peers: Iterable[str]) -> None:
         """Drop those whose channel broke while others measured on, so that nobody takes them for present."""
         for peer in peers:
-            far = self.here.get(peer)
+            far = self.connected.get(peer)
             if far and far.lost:
                 self._lost[peer] = far.why_lost
                 self._emit(ev.PeerLost(peer, far.why_lost, self._retries[0] if self._retries else 0.0))
                 await self.drop(peer)
 
     async def drop(self, peer: str) -> None:
-        far = self.here.pop(peer, None)
+        far = self.connected.pop(peer, None)
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
@@ -245,7 +245,7 @@ class FarEnds:
     async def close(self) -> None:
         for peer in tuple(self._seeking):
             await self._end_search(peer)
-        for peer in tuple(self.here):
+        for peer in tuple(self.connected):
             await self.drop(peer)
 
     async def _try_reserve(self, peer: str, last: bool = True) -> bool:
@@ -262,7 +262,7 @@ class FarEnds:
         facts = await far.ask(wire.Facts())
         if self._lost.pop(peer, None) is not None:
             self._emit(ev.PeerBack(peer))
-        self.here[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
+        self.connected[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
         self._keep(peer, facts)
         return True
 
@@ -278,7 +278,7 @@ class FarEnds:
         """Look for a lost end in the background until it is back."""
         pauses = [*self._retries, 30.0]
         try:
-            while peer not in self.here:
+            while peer not in self.connected:
                 await asyncio.sleep(pauses.pop(0) if len(pauses) > 1 else pauses[0])
                 with contextlib.suppress(PeerLost, Refused, LinkladderError):
                     await self._try_reserve(peer)
@@ -292,10 +292,10 @@ class FarEnds:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    def _missing(self, peer: str) -> Missing:
+    def _missing(self, peer: str) -> MissingEnd:
         """A stand-in for an end that never answered; plans treat it as having this machine's tools."""
         hello = self._hello.get(peer) or replace(self._near.hello, name=peer, addresses=())
-        return Missing(peer, hello, self.why_away(peer))
+        return MissingEnd(peer, hello, self.why_away(peer))
 
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):

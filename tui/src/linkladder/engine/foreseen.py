@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkladder import plan as plans
 from linkladder.engine.far_ends import located
 from linkladder.engine.kernels import Boots
-from linkladder.engine.left_out import in_vain
+from linkladder.engine.left_out import without_effect
 from linkladder.events import LeftOut
 from linkladder.model import HostFacts, Plan, Rung, RungName
 from linkladder.peer import EndPoint
@@ -23,7 +23,7 @@ class Foreseen:
         rungs = []
         for rung in plan.rungs:
             known = all(name in ends for path in rung.paths for name in (path.origin, path.peer))
-            vain = in_vain(rung, located(rung.paths, ends), facts) if known else {}
+            vain = without_effect(rung, located(rung.paths, ends), facts) if known else {}
             vain |= boots.lacking(rung)
             rest = without(rung, vain)
             self._left_out[rung.name] = difference(rung, rest)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from linkladder import codec, drafts, phrases, wire
-from linkladder.engine.far_ends import Missing
+from linkladder.engine.far_ends import MissingEnd
 from linkladder.engine.route import Route, routes
 from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
 from linkladder.events import Event, GeneratorChosen, GeneratorSought
@@ -34,7 +34,7 @@ MOST = 32  # the most findings kept; the oldest go first
 NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)  # where the link between is not the question
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
-End = EndPoint | Missing
+End = EndPoint | MissingEnd
 Measure = Callable[[Experiment, tuple[Route, ...]], Awaitable[TrialResult | Interruption]]
 Emit = Callable[[Event], None]
 
@@ -84,7 +84,7 @@ class Generators:
     ) -> GeneratorChosen | None:
         """The plan with the generator's strongest settings in the rung's open experiments; None if an end is away."""
         here, there = ends[rung.path.origin], ends[rung.path.peer]
-        if isinstance(here, Missing) or isinstance(there, Missing):
+        if isinstance(here, MissingEnd) or isinstance(there, MissingEnd):
             return None
         pair = Pair(await here.ask(wire.Facts()), await there.ask(wire.Facts()))
         if kept := self.known(rung, pair):

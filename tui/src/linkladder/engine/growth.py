@@ -48,8 +48,8 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
     stairs: list[Stair] = []
     for stair in rung.stairs:
         if stair.steps:
-            best = judge.winner_so_far(found, plan, plans.level_of(rung, stair))
-            more, stair = plans.climbed(stair, best)
+            best = judge.winner_so_far(found, plan, plans.present_step(rung, stair))
+            more, stair = plans.next_step(stair, best)
             arms += more
         stairs.append(stair)
     after = replace(rung, experiments=(*rung.experiments, *arms), stairs=tuple(stairs))
@@ -57,7 +57,7 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
     return replace(plan, rungs=rungs), tuple(plans.order(replace(rung, experiments=tuple(arms))))
 
 
-class Missed:
+class MissedTrials:
     """What a rung of several peers lacks so far, as some of them were busy or lost when a trial began."""
 
     def __init__(self, far: FarEnds, near: EndPoint, rung: Rung, paths: Sequence[Path]) -> None:
@@ -72,11 +72,11 @@ class Missed:
 
     async def ends(self) -> dict[str, EndPoint]:
         """Each end as it is now; addresses that only an end which is back could tell are known from then on."""
-        ends: dict[str, EndPoint] = {"": self._near, **await self._far.at_hand(self._peers)}
+        ends: dict[str, EndPoint] = {"": self._near, **await self._far.connected_or_missing(self._peers)}
         self.paths = located(self.paths, ends)
         return ends
 
-    def puts_off(self, exp: Experiment, repeat: int) -> str:
+    def postpone(self, exp: Experiment, repeat: int) -> str:
         """Why the trial waits for the others of its rung: each of its paths lacks an end. It waits once; else ''."""
         away = self._away(exp)
         if (exp.id, repeat) in self._known or exp.id in self._compared or not away or self._without(exp, away):
@@ -85,13 +85,13 @@ class Missed:
         self._later.append((exp, repeat))
         return "; ".join(self._far.why_away(peer) for peer in sorted(away))
 
-    def begins(self, exp: Experiment) -> None:
+    def note_start(self, exp: Experiment) -> None:
         """Note which ends the trial that begins now does without."""
         away = self._away(exp)
         if away and exp.id not in self._compared | self._repeated and self._without(exp, away):
             self._partly.setdefault(exp.id, set()).update(away)
 
-    async def put_off(self) -> More:
+    async def postponed(self) -> More:
         """The trials that were put off, for each of which its ends are looked for once more."""
         found, self._later = tuple(self._later), []
         if found or (self._partly and not self._looked):

@@ -38,7 +38,7 @@ def refuse_absent_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:
                     raise UsageError(f"{e.id} cannot be measured on {rung.name}", why, hint)
 
 
-def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
+def without_effect(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` are by peer, '' being this end."""
     crowded = without_room(rung, paths)
     if not any(
@@ -74,7 +74,7 @@ def without_room(rung: Rung, paths: Sequence[Path]) -> dict[str, str]:
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
     """The ids of the experiments left out, with reasons; experiments that lose their baseline are left out too."""
-    why = {e.id: said for e in experiments if (said := _in_vain(e, path, facts))}
+    why = {e.id: said for e in experiments if (said := _why_no_effect(e, path, facts))}
     why |= _doubled([e for e in experiments if e.id not in why], path, facts)
     by_id = {e.id: e for e in experiments}
     compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
@@ -102,7 +102,7 @@ def _doubled(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, 
     return found
 
 
-def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
+def _why_no_effect(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
     """Why an arm cannot change anything: no tool does it, too few cores, no such setting, or it is so already."""
     if exp.baseline and (said := _impossible(exp, facts)):
         return said

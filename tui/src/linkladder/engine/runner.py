@@ -14,13 +14,13 @@ from linkladder import plan as plans
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable, with_addresses, without_one
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, MissingEnd, Unreachable, with_addresses, without_one
 from linkladder.engine.foreseen import Foreseen
 from linkladder.engine.generators import Generators, wanted
-from linkladder.engine.growth import Missed, grown
+from linkladder.engine.growth import MissedTrials, grown
 from linkladder.engine.interruptions import TRIES, attempt, carrier_news, given_up, with_carriers
 from linkladder.engine.kernels import Boots
-from linkladder.engine.left_out import in_vain, refuse_absent_cores
+from linkladder.engine.left_out import refuse_absent_cores, without_effect
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
@@ -124,7 +124,7 @@ class Engine:
         await self._have_peers()
         facts = {"": await self.near.ask(wire.Facts()), **self._ends.facts}
         refuse_absent_cores(self.plan, facts)
-        self._foreseen = Foreseen(self.plan, {"": self.near, **self._ends.here}, facts, self.boots)
+        self._foreseen = Foreseen(self.plan, {"": self.near, **self._ends.connected}, facts, self.boots)
         if self._resumed:
             resume_stored(self.store, self.run_id, self.plan)
         else:
@@ -217,7 +217,7 @@ class Engine:
             words = f"The facts speak against it: {against}. Put it right, or leave it so; then press Enter."
         self.store.keep_rung(self.run_id, rung.name, found)
         self._emit(ev.EvidenceFound(rung.name, found))
-        for peer in dict.fromkeys(filter(None, map(self._ends.beside, paths))):
+        for peer in dict.fromkeys(filter(None, map(self._ends.peer_under_test, paths))):
             self._say(f"{rung.name}: {phrases.under_test(peer, self._ends.address(peer) or '')}")
         return paths
 
@@ -238,9 +238,9 @@ class Engine:
         for named in rung.paths:
             surveyed = bool(named.origin)  # what two others are to each other cannot be seen from here
             while True:
-                ends = await self._ends.at_hand(rung.peers)
+                ends = await self._ends.connected_or_missing(rung.peers)
                 path = with_addresses(named, ends, self.near)
-                if surveyed or isinstance(ends[named.peer], Missing):
+                if surveyed or isinstance(ends[named.peer], MissingEnd):
                     break
                 over = routes([(path, self.near, ends[named.peer])], self.near)
                 trial = Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None)
@@ -256,10 +256,10 @@ class Engine:
         done = self.store.stored_trials(self.run_id) if self._resumed else set()
         if wanted(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
-        vain = await self._left_out(rung, paths)
-        missed = Missed(self._ends, self.near, rung, paths)
+        left_out = await self._left_out(rung, paths)
+        missed = MissedTrials(self._ends, self.near, rung, paths)
         todo = deque(
-            (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
+            (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in left_out
         )
         self._index += sum(e.repeats for e in rung.experiments) - len(todo)
         last: tuple[Experiment, int] | None = None
@@ -274,7 +274,7 @@ class Engine:
                 )
             elif todo:
                 await missed.ends()
-                if why := missed.puts_off(*todo[0]):
+                if why := missed.postpone(*todo[0]):
                     self._emit(ev.Notice(f"{rung.name} {todo.popleft()[0].id}: {phrases.put_off(why)}"))
                     continue
                 last = todo.popleft()
@@ -286,7 +286,7 @@ class Engine:
 
     async def _strengthened(self, rung: Rung) -> Rung:
         """The rung with the strongest setting of the generator in those experiments that leave it open."""
-        ends = {"": self.near, **await self._ends.at_hand(rung.peers)}
+        ends = {"": self.near, **await self._ends.connected_or_missing(rung.peers)}
 
         async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
             one = Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels)
@@ -299,10 +299,10 @@ class Engine:
             self._emit(found)
         return replace(rung, experiments=self._planned(rung.name).experiments)
 
-    async def _grow(self, rung: Rung, missed: Missed, todo: deque[tuple[Experiment, int]]) -> bool:
+    async def _grow(self, rung: Rung, missed: MissedTrials, todo: deque[tuple[Experiment, int]]) -> bool:
         """What was put off, or what the results ask for next, which the plan then has, too; False where nothing is
         left to do."""
-        todo.extend(await missed.put_off())
+        todo.extend(await missed.postponed())
         while not todo:
             before = self.plan
             self.plan, more, back = missed.once_more(before)
@@ -315,14 +315,14 @@ class Engine:
             trials, seconds = (of(self.plan) - of(before) for of in (plans.trials, plans.seconds))
             self._emit(ev.PlanGrown(rung.name, self.plan, int(trials), seconds))
             new = tuple(dict.fromkeys(e for e, _ in more))
-            vain = await self._left_out(replace(rung, experiments=new), missed.paths)
-            todo.extend((e, repeat) for e, repeat in more if e.id not in vain)
+            left_out = await self._left_out(replace(rung, experiments=new), missed.paths)
+            todo.extend((e, repeat) for e, repeat in more if e.id not in left_out)
         return True
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
         found = self.boots.lacking(rung)
-        found |= in_vain(rung, paths, await self._ends.tell(rung.peers))
+        found |= without_effect(rung, paths, await self._ends.facts_now(rung.peers))
         for name, why in found.items():
             self._say(f"{rung.name} {name}: left out: {why}")
         if news := self._foreseen.news(rung, found):
@@ -342,14 +342,14 @@ class Engine:
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
         return next(e for e in self._planned(rung.name).experiments if e.id == exp.id)
 
-    async def _trial(self, rung: Rung, missed: Missed, exp: Experiment, repeat: int) -> None:
+    async def _trial(self, rung: Rung, missed: MissedTrials, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""
         lost: tuple[Interruption, ...] = ()
         attempts: list[Trial] = []
         mine = exp.paths or tuple(range(len(missed.paths)))
         while len(lost) < TRIES:
             ends = await missed.ends()
-            missed.begins(exp)
+            missed.note_start(exp)
             paths = missed.paths
             over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))

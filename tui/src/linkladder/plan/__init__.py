@@ -44,7 +44,7 @@ from linkladder.plan.read import (
     read_plan,
     read_plan_file,
 )
-from linkladder.plan.stairs import begun_at, climbed, level_of
+from linkladder.plan.stairs import begun_at, next_step, present_step
 
 __all__ = [
     "AS_WRITTEN",
@@ -64,19 +64,19 @@ __all__ = [
     "boots",
     "builtin",
     "builtin_text",
-    "climbed",
     "extended",
     "follow_up",
     "follow_up_text",
-    "level_of",
     "load_link",
     "load_link_or_set_aside",
     "longest",
     "measured",
     "name_of",
     "named_apart",
+    "next_step",
     "only_pings",
     "order",
+    "present_step",
     "read_plan",
     "read_plan_file",
     "restarts",

@@ -25,7 +25,7 @@ from linkladder.plan import fields
 from linkladder.plan.expand import AGAIN, multiply
 from linkladder.plan.experiment_checks import ExperimentKeys, Fail, refuse_unrunnable
 from linkladder.plan.naming import named_apart
-from linkladder.plan.stairs import foot, may_come
+from linkladder.plan.stairs import first_step, possible_arms
 from linkladder.verdicts import LEAST_PAIRS
 
 THOROUGH = 10  # pairs of a comparison, where a person asks for many
@@ -213,8 +213,8 @@ class Reader:
                 for first in made if steps else ():
                     if any(stair.first.direction is first.direction for stair in stairs[name]):
                         fail("steps", f"expected one staircase a direction on {name}")
-                    arms, stair = foot(first, steps)
-                    refuse_unrunnable((*arms, *may_come(arms, stair)), fail)
+                    arms, stair = first_step(first, steps)
+                    refuse_unrunnable((*arms, *possible_arms(arms, stair)), fail)
                     stairs[name].append(stair)
                     per_rung[name] = joined(per_rung[name], arms, fail)
                 per_rung[name] = per_rung[name] if steps else joined(per_rung[name], made, fail)

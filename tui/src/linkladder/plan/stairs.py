@@ -16,7 +16,7 @@ _NOT_OF_THE_LOAD = {"discard_first", "id", "baseline", "begins", "step", "settin
 _LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _NOT_OF_THE_LOAD)
 
 
-def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
+def first_step(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
     """The arms of the first step, and the staircase of the later ones. The list values of a step multiply out.
 
     If any step restarts adapters, all trials begin with the same short load, because a winner stays in force later.
@@ -33,7 +33,7 @@ def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tupl
     return _level(stair.first, stair.first, options[0]), stair
 
 
-def may_come(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment, ...]:
+def possible_arms(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment, ...]:
     """What later steps try, and the first with as many settings as there are if each step wins with its most."""
     later = tuple(e for step in stair.steps for e in step)
     lent: dict[SettingKind, tuple[Setting, ...]] = {}
@@ -46,7 +46,7 @@ def may_come(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment, ...]
 def begun_at(rung: Rung, stair: Stair, start: Generator) -> Rung:
     """The rung with this staircase beginning at a load that is known to be good, and its steps tried beside that."""
     first = replace(start.of(stair.first), strongest=False)
-    base, *tried = level_of(rung, stair)
+    base, *tried = present_step(rung, stair)
     arms = _level(first, first, _moved(tried, stair.first, first))
     moved = Stair(first, tuple(_moved(step, stair.first, first) for step in stair.steps))
     others = tuple(e for e in rung.experiments if e not in (base, *tried))
@@ -54,7 +54,7 @@ def begun_at(rung: Rung, stair: Stair, start: Generator) -> Rung:
     return replace(rung, experiments=(*others, *arms), stairs=stairs)
 
 
-def climbed(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Stair]:
+def next_step(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Stair]:
     """The arms of the next step that has something to try beside the best so far, and the staircase after it."""
     arms: tuple[Experiment, ...] = ()
     while stair.steps and len(arms) < 2:
@@ -63,7 +63,7 @@ def climbed(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Sta
     return arms if len(arms) > 1 else (), stair
 
 
-def level_of(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
+def present_step(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
     """The arms of the present step, the best so far first."""
     mine = [e for e in rung.experiments if e.step and e.direction is stair.first.direction]
     highest = max((e.step for e in mine), default=0)
