@@ -177,7 +177,7 @@ def test_the_stored_warm_up_is_the_one_that_was_cut(own_state: Path, round_trip:
     engine = Engine(PLAN, store, None, None)
     engine.run_id = store.begin(PLAN, "beta")
     engine._keep(PLAN.rungs[1], ECHO, trials.trial("e", 0, rtt=Rtt(5, 5, p50_ms=round_trip)))
-    assert engine._timed(PLAN.rungs[1], TCP).warmup == stored
+    assert engine._as_planned(PLAN.rungs[1], TCP).warmup == stored
     document = store.load(engine.run_id)
     link = {e.parameters.id: e.parameters.warmup for e in document.rungs[1].experiments}
     assert link == {"round-trip": 3.0, "tcp": stored, "back": 8.0}

@@ -1,4 +1,4 @@
-"""Runs a plan over two ends and yields what happens; every finished trial is in the store before its event is out.
+"""Runs a plan over its ends and yields what happens; every finished trial is in the store before its event is out.
 
     engine = Engine(plan, store, near, connect)
     async for event in engine.run(): ...

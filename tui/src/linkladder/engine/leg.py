@@ -346,7 +346,7 @@ class RunningLeg:
 
 
 def _spans(clients: Sequence[Process]) -> list[tuple[float, float]]:
-    """From when to when each has told of; nothing until all have."""
+    """The time that each has reported on so far, from when to when; empty until all have."""
     every = [one for client in clients if (one := client.live.span)]
     return every if len(every) == len(clients) else []
 

@@ -49,6 +49,8 @@ Paths = tuple[Path, ...]
 
 
 class Engine:
+    """Runs one plan: `run` yields what happens, `controls` steers it."""
+
     def __init__(
         self,
         plan: Plan,
@@ -281,7 +283,7 @@ class Engine:
             else:
                 continue  # there was nothing to do again
             await self.boots.reach(rung.name, *last, self.controls, self._emit)
-            await self._trial(rung, missed, self._timed(rung, last[0]), last[1])
+            await self._trial(rung, missed, self._as_planned(rung, last[0]), last[1])
             self._index += not again
 
     async def _strengthened(self, rung: Rung) -> Rung:
@@ -336,10 +338,10 @@ class Engine:
         self._keep_notes()
 
     def _planned(self, rung: RungName) -> Rung:
-        """As the plan has it by now: see `plans.with_longer_warmup` and `grown`."""
+        """The rung in the present plan, which `plans.with_longer_warmup` and `grown` change."""
         return next(r for r in self.plan.rungs if r.name is rung)
 
-    def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
+    def _as_planned(self, rung: Rung, exp: Experiment) -> Experiment:
         return next(e for e in self._planned(rung.name).experiments if e.id == exp.id)
 
     async def _trial(self, rung: Rung, missed: MissedTrials, exp: Experiment, repeat: int) -> None:

@@ -124,8 +124,8 @@ class Trial:
         return TrialResult(f"{self.exp.id}-{self.repeat + 1}", self.repeat, (*legs, *before), ends, wall, took)
 
     async def _discard(self, drawn: Iterator[int], loan: Loan) -> tuple[Leg, ...]:
-        """Adapters may just have started anew: until they carry packets of the size set, and a short load, or READY is
-        over.  What came of it is kept, and counted nowhere."""
+        """Run short loads until adapters that have just restarted carry packets of the size set, for READY seconds at
+        most. The results are kept, and counted nowhere."""
         found: tuple[Leg, ...] = ()
         until = time.monotonic() + READY
         for exp in loads_before(self.exp):
@@ -214,7 +214,7 @@ class Trial:
             replace(made, wall_offset_s=self.wall_offset.get(number), away=self.outage.at(number)), since
         )
 
-    # --- every step is taken by all, and who cannot take it is out of the trial alone
+    # --- every step is taken by all legs or ends; those that cannot take it are out of the trial
 
     async def _every_leg(self, step: Callable[[RunningLeg], Awaitable[None]]) -> None:
         async def one(leg: RunningLeg) -> None:
@@ -263,14 +263,14 @@ class Trial:
             await leg.check_routes()
 
     async def _meet(self, leg: RunningLeg) -> None:
-        """An end listens for one knock at a time; ends that are not the leg's do not wait for it."""
+        """Knock while no other leg knocks at these ends, as an end listens for one knock at a time."""
         async with contextlib.AsyncExitStack() as stack:
             for number in sorted({side.end for side in leg.route.sides}):
                 await stack.enter_async_context(self._listening[number])
             await leg.meet()
 
     async def _serve(self, leg: RunningLeg) -> None:
-        """An end that takes long to start a server takes long to have a client ready for its moment as well."""
+        """Start the server, and note how long that took: a client there will take as long to be ready."""
         if leg.visits:
             return
         began = time.monotonic()
@@ -327,7 +327,7 @@ class Trial:
                 await asyncio.wait_for(end.point.ask(wire.Cancel()), 2.0)
 
     async def _pump(self, number: int) -> None:
-        """Events of one end to the front end, and to where the result is made from."""
+        """Take in the events of one end as they come."""
         queue = self.ends[number].point.events
         while not queue.empty():  # what an earlier trial left
             queue.get_nowait()

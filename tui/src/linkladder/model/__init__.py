@@ -1,10 +1,9 @@
 """The vocabulary of a measurement: frozen records and enumerations, no I/O.
 
-Everything that is measured, stored, sent, judged or shown is one of these.  A rung has paths; a trial
-has legs, each a client and a server on one of them, and a record of each end that takes part: ends[0]
-is *near*, the appliance the operator runs, the others are its peers.  On the localhost rung near is
-both sides of the path.  Rates are bits per second, sizes bytes, times
-seconds, unless the name says otherwise (``rtt_ms``, ``latency_us``).
+Everything that is measured, stored, sent, judged or shown is one of these. A rung has paths; a trial has legs, each a
+client and a server on one of them, and a record of each end that takes part: ends[0] is *near*, the appliance that the
+operator runs, the others are its peers. On the localhost rung near is both sides of the path. Rates are bits per
+second, sizes bytes, times seconds, unless the name says otherwise (`rtt_ms`, `mean_us`).
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What comes of a trial is loaded when first asked for: an agent, for whose start a peer waits, asks for none."""
+    """Load the records of results on first use: an agent, for whose start a peer waits, uses none."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("linkladder.model.results"), name)

@@ -65,7 +65,7 @@ class Nic:
     tx_queues: int | None = None
     ring: str = ""  # descriptors of each queue, '512', or '256/512' for receiving and sending; '' where nobody tells
     queue_core: str = ""  # to which its packets are steered, or 'any'; '' where it cannot be chosen
-    queue_cores: tuple[int, ...] = ()  # of ours those that serve its receive queues; none where nobody tells
+    queue_cores: tuple[int, ...] = ()  # our cores that serve its receive queues; none where nobody tells
     loopback: bool = False
     half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it
     flow_control: str = ""  # what it is set to and what the link agreed on, in its system's words
@@ -158,7 +158,7 @@ class QueueCounters:
 
 @dataclass(frozen=True)
 class TcpCounters:
-    """Cumulative TCP counters of the host, or their difference over a trial; None where the system tells not."""
+    """Cumulative TCP counters of the host, or their difference over a trial; None where the system does not tell."""
 
     segments_sent: int | None = None
     retransmits: int | None = None

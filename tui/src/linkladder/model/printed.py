@@ -1,4 +1,4 @@
-"""What a tool printed, read."""
+"""What is read from the output of tools: seconds, flows, round trips, transactions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SocketBuffers:
     far: int = 0
 
     def granted(self, end: End, size: int) -> SocketBuffers:
-        """The same with that side's."""
+        """The same with the buffer of that side set."""
         return replace(self, near=size) if end is End.NEAR else replace(self, far=size)
 
 

@@ -129,7 +129,7 @@ class TrialResult:
     """One trial: its legs, counted over the seconds that they share, and a record of each end that took part.
 
     What is asked of the trial as a whole (its goodput, its intervals, whether it is a measurement) is what its loads
-    come to together; what the judge asks a hundred times is added up once.
+    come to together; what the judge often asks is kept once it is added up.
     """
 
     id: str
@@ -231,6 +231,11 @@ class TrialResult:
     def commands(self) -> tuple[Command, ...]:
         return tuple(command for leg in self.legs for command in leg.commands)
 
+    @property
+    def without_output(self) -> TrialResult:
+        """The same without what its tools printed."""
+        return self.with_commands(tuple(replace(command, output="", errors="") for command in self.commands))
+
     def with_commands(self, commands: tuple[Command, ...]) -> TrialResult:
         """The same with other texts for its commands, which keep their order."""
         left = iter(commands)
@@ -239,9 +244,9 @@ class TrialResult:
     @property
     def figures(self) -> TrialResult:
         """The same without its seconds and without what its tools printed."""
-        legs = (replace(g, outcome=_figures(g.outcome), commands=tuple(map(_unheard, g.commands))) for g in self.legs)
+        legs = (replace(leg, outcome=_figures(leg.outcome)) for leg in self.legs)
         ends = (replace(end, samples=(), windows=()) for end in self.ends)
-        return replace(self, legs=tuple(legs), ends=tuple(ends))
+        return replace(self, legs=tuple(legs), ends=tuple(ends)).without_output
 
     def end(self, side: End) -> EndRecord:
         """Whoever is at this side of the first path: a blank record where nobody was watched, or it is the near one."""
@@ -277,10 +282,6 @@ def _figures(outcome: Outcome) -> Outcome:
     flows = tuple(replace(flow, intervals=()) for flow in outcome.flows)
     rtt = outcome.rtt and replace(outcome.rtt, samples_ms=())
     return replace(outcome, flows=flows, intervals=(), rtt=rtt)
-
-
-def _unheard(command: Command) -> Command:
-    return replace(command, output="", errors="")
 
 
 @dataclass(frozen=True)

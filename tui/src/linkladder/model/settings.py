@@ -179,7 +179,7 @@ RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 
 
-LACKED = {  # by adapters that have no such thing
+LACKED = {  # names of what an adapter without it lacks
     SettingKind.MODERATION: "fixed moderation of its interrupts",
     SettingKind.QUEUES: "number of queues that could be set",
     SettingKind.RING: "size of its rings that could be set",
@@ -210,7 +210,7 @@ def kernel_names(system: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Setting:
-    """One change to the path's adapter at one or both ends."""
+    """One change to the path's adapter, or to the machine, at one or both ends."""
 
     kind: SettingKind
     value: str  # bytes, microseconds, a name for the congestion control, which member from 1 on, else "on" or "off"
@@ -220,17 +220,17 @@ class Setting:
 
     @property
     def of_machine(self) -> bool:
-        """Is it the whole machine's, and no adapter's?"""
+        """Whether it is the whole machine's, and no adapter's."""
         return self.kind in KERNEL
 
     @property
     def of_bundle(self) -> bool:
-        """Is it made of the adapters of all paths together?"""
+        """Whether it makes the adapters of all paths one bundle."""
         return self.kind is SettingKind.LAGG
 
     @property
     def of_member(self) -> bool:
-        """Is it made and undone in mid-trial, of one card of a bundle?"""
+        """Whether it takes one card of a bundle down for a part of the trial."""
         return self.kind is SettingKind.MEMBER
 
     def sysctl(self, system: str) -> str:
@@ -252,7 +252,7 @@ class Setting:
         return prefix and prefix + self.in_kernel(system, "")
 
     def in_force(self, host: HostFacts) -> str | None:
-        """What the machine has, by the word that was asked for where that is meant; None where it has no such thing."""
+        """The machine's present value, by the name that was asked for if it has two; None if there is no such thing."""
         if self.kind is SettingKind.CONGESTION:
             there = [self.value if {self.value, one} <= RENO else one for one in host.congestion_controls]
             return there[0] if self.value in there else "" if not there else None
@@ -265,7 +265,7 @@ class Setting:
 
     @property
     def lacked(self) -> str:
-        """What a machine has not that cannot have it: 'tso', 'congestion bbr'."""
+        """The name of what a machine or adapter without it lacks: 'tso', 'congestion bbr'."""
         if self.kind in LACKED:
             return LACKED[self.kind]
         of_kernel = KERNEL.get(self.kind)
@@ -273,7 +273,7 @@ class Setting:
 
     @property
     def restarts(self) -> bool:
-        """Does the adapter start anew with it, and again when it is put back?"""
+        """Whether the adapter restarts with it, and again when it is put back."""
         return not self.of_machine and not self.of_member
 
     @property
@@ -294,7 +294,7 @@ class Setting:
         return ""
 
     def on(self, nic: Nic) -> str | None:
-        """What the adapter has; None where it has no such thing."""
+        """The adapter's present value; None where it has no such thing."""
         if self.kind is SettingKind.MTU:
             return str(nic.mtu)
         if self.kind is SettingKind.MODERATION:

@@ -1,4 +1,4 @@
-"""Carries a run over restarts: restarts the machine for the boot that comes next, and holds what came up against it.
+"""Carries a run over restarts: restarts the machine for the next boot, and checks that the planned kernel came up.
 
 A boot with another kernel, a second restart, or one that comes too late ends the run with what it has. The kernel is
 chosen for one boot only, so that any further restart brings the machine's own back.

@@ -9,7 +9,6 @@ import sqlite3
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path as FilePath
@@ -158,8 +157,7 @@ class Store:
         """Store one trial, replacing an earlier try of the same trial."""
         with explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
-        light = result.with_commands(tuple(replace(c, output="", errors="") for c in result.commands))
-        blob = packing.pack(to_json(light))
+        blob = packing.pack(to_json(result.without_output))
         with self._transaction() as db:
             weight = best_rate.weight(self._asked(run_id, rung, experiment))
             db.execute(

@@ -1,4 +1,4 @@
-"""What earlier runs carried in each setting, for what begins at the best that is known."""
+"""What earlier runs carried in each setting, so that a staircase can begin at the best of them."""
 
 from __future__ import annotations
 
