@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 
 from linkladder import codec, drafts, phrases, wire
 from linkladder.engine.far_ends import MissingEnd
+from linkladder.engine.placement import NEAR_BY
 from linkladder.engine.route import Route, routes
 from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
 from linkladder.events import Event, GeneratorChosen, GeneratorSought
@@ -31,7 +32,6 @@ from linkladder.tools import ToolVersions
 
 NAME = "generators.json"
 MOST = 32  # the most findings kept; the oldest go first
-NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)  # where the link between is not the question
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
 End = EndPoint | MissingEnd

@@ -15,7 +15,7 @@ CLAIMS = {
     RungName.SAME_VLAN: "the appliances are on two hosts in one VLAN",
     RungName.DC_LINK: "the link lies between the appliances",
 }
-NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)
+NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)  # where no long link is between the machines
 FAR_AWAY_MS = 10.0  # ms; round trips within one room are always shorter
 CLEAR_MS = 0.5  # ms; below this, a round trip that halves means nothing
 HALF = 0.5

@@ -93,9 +93,9 @@ class TrialView:
     def retransmits(self) -> int | None:
         """Segments that the sending ends have sent again since the trial began; None if no end reports them."""
         way = self.experiment.direction
-        nears = {Direction.FORWARD: (True,), Direction.REVERSE: (False,)}.get(way, (True, False))
-        senders = [s for end, s in self.samples.items() if (end == End.NEAR) in nears]
-        counts = [s.retransmits for s in senders if s.retransmits is not None]
+        only_receives = {end: Direction.REVERSE if end == End.NEAR else Direction.FORWARD for end in self.samples}
+        senders = [sample for end, sample in self.samples.items() if way is not only_receives[end]]
+        counts = [sample.retransmits for sample in senders if sample.retransmits is not None]
         return sum(counts) if counts else None
 
 

@@ -48,7 +48,8 @@ class LiveSession:
         mine = said is not None and said.log == self._said.log
         entries = self._tail.poll()
         for _, event in entries:
-            self.run_id = getattr(event, "run_id", "") or self.run_id
+            if isinstance(event, (events.RunStarted, events.RunFinished)):
+                self.run_id = event.run_id or self.run_id
             self._over = self._over or isinstance(event, events.RunFinished)
         if not (measured and mine) and not self._over:
             self._over = True
