@@ -11,6 +11,7 @@ import itertools
 import re
 import statistics
 from dataclasses import replace
+from functools import lru_cache
 
 from linkladder.judge import evidence
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
@@ -187,6 +188,7 @@ def _macs(document: Document, name: str) -> set[str]:
     return {nic.mac for nic in host.nics if nic.mac.strip("0:") and not nic.loopback} if host else set()
 
 
+@lru_cache(maxsize=4096)  # the same few words of commands are asked for again and again
 def as_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address, without the card that it may name; None if it is none."""
     try:

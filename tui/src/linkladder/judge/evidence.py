@@ -28,7 +28,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
-from linkladder.model.same_setting import same_load
+from linkladder.model.same_setting import same_load_but_streams
 
 BUSY = 95.0  # percent of one core
 CLOSE = 85.0  # percent of one core above which it may be what limits
@@ -392,7 +392,7 @@ def by_streams(rung: RungResult | None, experiment: Experiment, direction: Direc
     found = []
     for e in rung.experiments if rung else ():
         p = e.parameters
-        same = p.direction is direction and same_load(replace(p, streams=experiment.streams), experiment)
-        if same and e.median_bps and p.id != experiment.id:
+        same = p.direction is direction and p.id != experiment.id and same_load_but_streams(p, experiment)
+        if same and e.median_bps:
             found.append((p.streams, e.median_bps))
     return tuple(found)

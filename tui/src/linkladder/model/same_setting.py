@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from linkladder.model.asked import Experiment
 
@@ -23,6 +23,11 @@ _OF_PLANS = {
 }
 _KEYS = tuple(f.name for f in fields(Experiment) if f.name not in _OF_PLANS)
 _KEYS_OF_BOTH_WAYS = tuple(k for k in _KEYS if k != "direction")
+_KEYS_BUT_LABEL = tuple(k for k in _KEYS if k != "label")
+_KEYS_OF_A_LOAD = tuple(
+    k for k in _KEYS_BUT_LABEL if k not in ("duration", "ping_under_load", "count", "interval", "sizes")
+)
+_KEYS_OF_A_LOAD_BUT_STREAMS = tuple(k for k in _KEYS_OF_A_LOAD if k != "streams")
 _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("streams", "window", "udp_rate_bps"))
 
 
@@ -33,13 +38,16 @@ def identity(p: Experiment) -> Identity:
 
 def once_more(a: Experiment, b: Experiment) -> bool:
     """Whether one repeats the other, so that their results differ by noise alone."""
-    return identity(replace(a, label=b.label)) == identity(b)
+    return _equal(a, b, _KEYS_BUT_LABEL)
 
 
 def same_load(a: Experiment, b: Experiment) -> bool:
     """Whether the loads are the same, whatever their duration, their pings and what is measured beside them."""
-    a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
-    return once_more(replace(a, count=b.count, interval=b.interval, sizes=b.sizes), b)
+    return _equal(a, b, _KEYS_OF_A_LOAD)
+
+
+def same_load_but_streams(a: Experiment, b: Experiment) -> bool:
+    return _equal(a, b, _KEYS_OF_A_LOAD_BUT_STREAMS)
 
 
 def setting(p: Experiment) -> Identity:
@@ -50,6 +58,10 @@ def setting(p: Experiment) -> Identity:
 def family(p: Experiment) -> Identity:
     """A key that is equal for settings that differ in streams, window or rate alone, which make one matrix."""
     return _values(p, _KEYS_OUTSIDE_A_MATRIX)
+
+
+def _equal(a: Experiment, b: Experiment, keys: tuple[str, ...]) -> bool:
+    return all(getattr(a, k) == getattr(b, k) for k in keys)
 
 
 def _values(p: Experiment, keys: tuple[str, ...]) -> Identity:
