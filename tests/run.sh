@@ -110,21 +110,21 @@ amiss() {
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
-# of what rungs and several paths carry, go in five lanes with nothing else beside them, as a busy machine loses datagrams
-# of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
+# of what rungs and several paths carry, go in six lanes with nothing else beside them, as a busy machine loses datagrams
+# of its own: together they take a third of two cores. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
 # core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
 # wrong in a run; settings on loan; strangers and pairings; and all others, people above all. The real tools over loopback
-# are measured beside them. Six lanes need the cores, and wait now and then as well; they are nice to those that measure:
-# screens, in three parts, units, in two, and everything else; and the types are checked. Whoever measures over loopback has
-# one of its own. Lanes that go side by side take about as long as each other.
-flows='tests/lab/test_bundle.py tests/lab/test_cards.py'
-rungs='tests/lab/test_ladder.py tests/lab/test_pairs.py'
+# are measured beside them. Seven lanes need the cores, and wait now and then as well; they are nice to those that measure:
+# screens, in three parts, units, in two, the judge, and everything else; and the types are checked. Whoever measures over
+# loopback has one of its own. Lanes that go side by side take about as long as each other.
+flows='tests/lab/test_bundle.py tests/lab/test_paths.py'
+rungs='tests/lab/test_ladder.py tests/lab/test_cards.py'
+late='tests/lab/test_limiter_late.py tests/lab/test_pairs.py'
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
-troubles='tests/lab/test_failures.py tests/lab/test_faulty_block.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
-	tests/lab/test_lab_command.py tests/lab/test_world.py'
-loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py'
+troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py tests/lab/test_lab_command.py'
+loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_loans_in_need.py tests/lab/test_member_down.py'
 strangers='tests/security tests/lab/test_pairing.py tests/unit'
 tools=tests/unit/test_tools_real.py
 
@@ -139,11 +139,13 @@ tests() {
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	beside losses tests/lab/test_limiter_loss.py -m calm
 	# shellcheck disable=SC2086  # a list of files
-	beside flows tests/lab/test_limiter_late.py $flows -m calm
+	beside flows $flows -m calm
 	# shellcheck disable=SC2086
 	beside rungs $rungs -m calm
+	# shellcheck disable=SC2086
+	beside late $late -m calm
 	# shellcheck disable=SC2046,SC2086
-	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' $(printf ' --ignore %s' $flows $rungs) -m calm
+	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' $(printf ' --ignore %s' $flows $rungs $late) -m calm
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
 	network=tests/own_network.sh
@@ -153,7 +155,8 @@ tests() {
 	lanes="$lanes types=$!"
 	beside units tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[q-z]*' -m 'not lab'
 	beside rest tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-p]*' -m 'not lab'
-	beside other --ignore tests/unit --ignore tests/tui -m 'not lab'
+	beside judge tests/judge -m 'not lab'
+	beside other --ignore tests/unit --ignore tests/tui --ignore tests/judge -m 'not lab'
 	beside places tests/tui --ignore-glob 'tests/tui/test_[i-z]*' -m 'not lab'
 	beside ladders tests/tui --ignore-glob 'tests/tui/test_[a-hs-z]*' -m 'not lab'
 	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-r]*' -m 'not lab'

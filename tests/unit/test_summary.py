@@ -63,8 +63,8 @@ case "$*" in
 esac
 """
 LANES = [
-    "alone", "flows", "ladders", "limits", "loans", "losses", "other", "paths", "people", "places", "rest", "rungs",
-    "screens", "strangers", "sums", "tools", "troubles", "units",
+    "alone", "flows", "judge", "ladders", "late", "limits", "loans", "losses", "other", "paths", "people", "places",
+    "rest", "rungs", "screens", "strangers", "sums", "tools", "troubles", "units",
 ]  # fmt: skip
 
 
