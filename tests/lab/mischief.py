@@ -29,6 +29,7 @@ repeats = {repeats}
 direction = "{direction}"
 {more}
 """
+SOME = 1 << 20  # bytes: more than the first segments and an exchange of settings
 TOOLS = ("iperf", "netperf", "netserver", "ping")
 # Emulated machines take many times what real ones take: every limit is multiplied.
 SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
@@ -149,13 +150,32 @@ def no_tool_left(world: World, seconds: float = 5.0) -> None:
     until(none, seconds, "tools were left behind")
 
 
+def sent(world: World) -> int:
+    """Bytes that have left alpha by the path's adapter."""
+    name = world.path_interface("alpha")
+    linux = f"cat /sys/class/net/{name}/statistics/tx_bytes 2>/dev/null"
+    column = 'NR == 1 { while (n < NF && $n != "Obytes") n++ } NR == 2 { print $n }'
+    return int(world.run("alpha", f"{linux} || netstat -bnI {name} | awk -v n=1 '{column}'"))
+
+
+def under_way(world: World) -> int:
+    """The pid of alpha's client, once what it sends is on its way."""
+    client = tool(world, "alpha", "-c")
+    before = sent(world)
+    until(lambda: True if sent(world) > before + SOME else None, PATIENCE, "the client sends nothing")
+    return client
+
+
+def ended(world: World, site: str, pid: int, seconds: float, otherwise: str) -> None:
+    until(lambda: None if pid in world.processes(site) else True, seconds, otherwise)
+
+
 @contextmanager
-def link_down(world: World, site: str, seconds: float) -> Iterator[None]:
+def link_down(world: World, site: str) -> Iterator[None]:
     name = world.path_interface(site)
     world.run(site, f"ifconfig {name} down 2>/dev/null || ip link set {name} down")
     try:
         yield
-        time.sleep(seconds)
     finally:
         world.run(site, f"ifconfig {name} up 2>/dev/null || ip link set {name} up")
 
@@ -165,10 +185,8 @@ def link_down(world: World, site: str, seconds: float) -> Iterator[None]:
 
 def server_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
-    tool(world, "alpha", "-c")
-    server = tool(world, "beta", "-s")
-    time.sleep(1)
-    world.run("beta", f"kill -9 {server}")
+    under_way(world)
+    world.run("beta", f"kill -9 {tool(world, 'beta', '-s')}")
     assert run.wait() == 1
     first, second = run.trials()
     assert not first.ok and first.fault == "tool" and first.reason
@@ -178,9 +196,7 @@ def server_killed(world: World) -> None:
 
 def client_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
-    client = tool(world, "alpha", "-c")
-    time.sleep(1)
-    world.run("alpha", f"kill -9 {client}")
+    world.run("alpha", f"kill -9 {under_way(world)}")
     assert run.wait() == 1
     first, second = run.trials()
     assert not first.ok and first.reason
@@ -190,10 +206,9 @@ def client_killed(world: World) -> None:
 
 def link_down_and_up(world: World) -> None:
     run = Run(world, plan_text(world, duration=6, repeats=2))
-    tool(world, "alpha", "-c")
-    time.sleep(2)
-    with link_down(world, "beta", 25):
-        pass
+    client = under_way(world)
+    with link_down(world, "beta"):
+        ended(world, "alpha", client, PATIENCE, "the trial went on without its link")
     assert run.wait(120) == 1
     first, second = run.trials()
     assert not first.ok and first.fault == "path", first.reason
@@ -204,8 +219,7 @@ def link_down_and_up(world: World) -> None:
 def channel_killed(world: World) -> None:
     """The sshd session dies: the run reconnects and does the same trial again."""
     run = Run(world, plan_text(world, repeats=2))
-    tool(world, "alpha", "-c")
-    time.sleep(1)
+    under_way(world)
     session = until(lambda: _sshd_session(world), PATIENCE, "no sshd session on beta")
     world.run("beta", f"kill -9 {session}")
     assert run.wait() == 0
@@ -230,7 +244,7 @@ def agent_killed(world: World) -> None:
     tool(world, "alpha", "-c")
     server = tool(world, "beta", "-s")
     world.run("beta", f"kill -9 {agent(world)}")
-    until(lambda: None if server in world.processes("beta") else True, 5.0, "the killed agent's server runs on")
+    ended(world, "beta", server, 5.0, "the killed agent's server runs on")
     assert run.wait() == 0
     assert [t.ok for t in run.trials()] == [True, True]
     no_tool_left(world)
@@ -261,8 +275,7 @@ def _run_pid(world: World) -> int | None:
 def cancelled(world: World) -> None:
     """Both ends stop long before the trial would; how soon is printed by tests/bench."""
     run = Run(world, plan_text(world, duration=60))
-    tool(world, "alpha", "-c")
-    time.sleep(1)
+    under_way(world)
     pid = until(lambda: _run_pid(world), PATIENCE, "no run on alpha")
     world.run("alpha", f"kill -INT {pid}")
     no_tool_left(world, 20.0)

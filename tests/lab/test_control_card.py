@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-import spaces
 from linkladder import formats
 from linkladder.judge import judge_document
 from linkladder.model import Document
 from linkladder.verdicts import Cause, Verdict
 from network import GENTLE, Link
+from under_way import counted_seconds
 from world import Lab, wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
@@ -56,18 +56,13 @@ def started(lab: Lab, duration: int) -> subprocess.Popen[str]:
 def measured(lab: Lab, duration: int, dead: float, begin: Sequence[str] = DROP, end: Sequence[str] = PASS) -> Document:
     """A trial in whose middle nothing passes for so many seconds: what the router does at both ends of them."""
     process = started(lab, duration)
-    wait_for(lambda: _sending(lab), 60, "no trial began")
-    time.sleep(3)
+    wait_for(lambda: counted_seconds(lab) > 1, 60, "no second was counted")
     lab._in("net", *begin)
     time.sleep(dead)
     lab._in("net", *end)
     out, errors = process.communicate(timeout=150)
     assert out, errors
     return formats.document(json.loads(out))
-
-
-def _sending(lab: Lab) -> bool:
-    return any("-c" in line.split() and "iperf" in line for line in spaces.processes(lab.space("alpha")).values())
 
 
 def test_control_leaves_the_card_under_test_where_it_can_and_the_outage_is_timed(lab: Lab) -> None:

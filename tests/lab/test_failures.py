@@ -19,6 +19,7 @@ import spaces
 from linkladder import host
 from linkladder.model import SCHEMA, EndRecord
 from network import GENTLE
+from under_way import counted_seconds
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
@@ -168,10 +169,10 @@ def test_an_end_that_stands_still_is_not_taken_for_an_outage_of_the_link(world: 
     run = mischief.Run(world, STANDING)
     stopped = [mischief.tool(world, "beta", "-s"), mischief.agent(world)]
     mischief.tool(world, "alpha", "-c")
-    time.sleep(4)
+    mischief.until(lambda: counted_seconds(world.lab) > 1 or None, mischief.PATIENCE, "no second was counted")
     world.run("beta", f"kill -STOP {' '.join(map(str, stopped))}")
     try:
-        time.sleep(5)
+        time.sleep(5)  # what is tried: an end that stands for longer than a second may go without any bytes
     finally:
         world.run("beta", f"kill -CONT {' '.join(map(str, stopped))}")
     assert run.wait() == 0
