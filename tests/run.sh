@@ -121,9 +121,9 @@ flows='tests/lab/test_bundle.py tests/lab/test_paths.py'
 rungs='tests/lab/test_ladder.py tests/lab/test_cards.py'
 late='tests/lab/test_limiter_late.py tests/lab/test_pairs.py'
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
-	tests/lab/test_every_tool.py tests/lab/test_panes.py
+	tests/lab/test_every_tool.py tests/lab/test_panes.py tests/lab/test_lab_command.py
 	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
-troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py tests/lab/test_lab_command.py'
+troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py'
 loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_loans_in_need.py tests/lab/test_member_down.py'
 strangers='tests/security tests/lab/test_pairing.py tests/unit'
 tools=tests/unit/test_tools_real.py
