@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -24,6 +25,7 @@ import pytest
 
 from linkladder import host, locks, privilege, settings, wire
 from linkladder.agent.lending import Lending
+from linkladder.errors import LinkladderError, in_a_line
 from linkladder.priv.undo import SLOTS
 from linkladder.priv.undo import _read_back as read_back
 from linkladder.priv.undo import _wait as wait
@@ -320,6 +322,39 @@ async def test_nothing_is_changed_where_no_undo_starts(
         await settings.Lease([settings.mtu("vmx1", 9000)], Undo(5)).acquire()
     assert not made
     assert overview.on_loan() is None, (own_state / NAME).read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_nothing_is_changed_where_there_is_no_room_to_start_an_undo(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No socket, no pipe or no process: however many descriptors are left, it is refused in words, or lent."""
+    now = {"mtu": "1500"}
+
+    async def change(verb: str, *words: str) -> privilege.Completed:
+        now[verb] = words[1]
+        return privilege.Completed(0, "", "")
+
+    monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
+    monkeypatch.setattr(privilege, "run", change)
+    told: list[str] = []
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for room in range(20):
+        lease = settings.Lease([settings.mtu(LOOPBACK, 9000)], Undo(60))
+        free = [n for n in range(before[0]) if not os.path.exists(f"/proc/self/fd/{n}")]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free[room], before[1]))
+        try:
+            await lease.acquire()
+        except LinkladderError as error:
+            told.append(in_a_line(error))
+            assert now == {"mtu": "1500"}
+        else:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            await lease.release()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert overview.on_loan() is None
+    assert 0 < len(told) < 20 and any("nothing would put it back" in one for one in told), told
 
 
 def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:

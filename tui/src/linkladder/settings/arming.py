@@ -46,7 +46,10 @@ class Undo:
         steps = [request(entry.kind, entry.target, entry.old) for entry in reversed(entries)]
         asked = {"folder": str(journal.folder), "seconds": self.seconds, "steps": list(dict.fromkeys(steps))}
         line = json.dumps(asked).encode() + b"\n"
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_armed(str(error)) from error
         try:
             with theirs:
                 ours.setblocking(False)

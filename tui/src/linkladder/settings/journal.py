@@ -53,7 +53,11 @@ class Journal:
 
     def lock(self) -> bool:
         """Take the lock; False if a living lease holds it."""
-        return not self._lock.mine and self._lock.take()
+        try:
+            return not self._lock.mine and self._lock.take()
+        except OSError as error:
+            title = "settings are left as they are, as the record of loans cannot be opened"
+            raise EnvironmentFault(title, f"{error.filename}: {error.strerror}") from error
 
     def unlock(self) -> None:
         self._lock.release()
