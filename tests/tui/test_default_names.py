@@ -48,6 +48,20 @@ async def test_the_link_page_has_both_addresses_of_every_rung(backend: ReplayBac
             assert f"< {FAR} >" in line and "[192.168.122.100]" in line and f"[{FARTHEST[1]}]" in line, line
 
 
+@pytest.mark.parametrize(("peer", "shown"), [("beta", "beta"), (FAR, "l~200")])
+async def test_so_it_has_when_the_one_at_the_other_end_is_not_paired_any_more(
+    backend: ReplayBackend, peer: str, shown: str
+) -> None:
+    backend.peers = ()
+    backend.described = Link(synth.CONTRACT, {RungName.DC_LINK: (Path("192.168.122.100", FARTHEST[1], peer),)})
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        app.open("link")
+        text = await until(pilot, "[ Climb the ladder ]")
+        assert f"< {shown}, not paired > here [192.168.122.100] there [{FARTHEST[1]}]" in text
+
+
 async def test_the_list_of_runs_has_the_whole_name_and_the_verdict(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:

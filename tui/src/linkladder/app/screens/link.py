@@ -35,6 +35,7 @@ from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import SHORT, Link
 
+UNPAIRED = ", not paired"
 ROOM = 12  # characters of a peer's name that fit beside two labelled addresses on a console
 MOST_PATHS = 8  # paths of the link that this page takes
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
@@ -183,11 +184,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         """The fields of a path: the far end's name, the addresses here and there."""
         narrow = self.size.width < 110
         wide, most = (15, DEFAULT) if narrow else (26, 40)
-        tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
-        names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
+        names = [(p.name, fitted(p.name, most)) for p in view.peers] or [("", "nobody")]
         if path.peer and path.peer not in [name for name, _ in names]:
-            names = [(path.peer, f"{path.peer}, not paired"), *names]
-        names = [(name, fitted(shown, most)) for name, shown in names]
+            names = [(path.peer, f"{fitted(path.peer, most - len(UNPAIRED))}{UNPAIRED}"), *names]
+        tight = narrow and max(len(shown) for _, shown in names) > ROOM
         number = key.removeprefix(further(0)[:-1])
         return Horizontal(
             Static(f"  path {number}" if number != key else key, classes="rungname tight" if tight else "rungname"),
