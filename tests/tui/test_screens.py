@@ -17,6 +17,7 @@ from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import EnvironmentFault
+from linkladder.host.disks import Disk
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import Link
 from replay_backend import THEIRS, ReplaySession
@@ -290,3 +291,16 @@ async def test_an_address_of_one_link_alone_is_not_offered_for_a_rung() -> None:
 
     assert far_address(("fe80::5054:ff:fe12:1%vmx1", "10.7.0.2")) == "10.7.0.2"
     assert far_address(("fe80::1%vmx1",)) == "" == far_address(())
+
+
+async def test_where_every_disk_is_in_use_that_is_said_with_what_to_do() -> None:
+    backend = synth.settled()
+    backend.drives = (Disk("da0", 8 << 30, used=True),)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Quit")
+        app.open("system")
+        await until(pilot, "put this system onto a disk")
+        await pilot.press("end", "enter")
+        text = await until(pilot, "Why: every disk here is in use")
+        assert "What to do: attach another one" in text

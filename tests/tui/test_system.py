@@ -277,16 +277,6 @@ async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_
         assert backend.system_calls == [("install", "ada1")]
 
 
-async def test_where_every_disk_is_in_use_that_is_said_with_what_to_do() -> None:
-    backend = synth.settled()
-    backend.drives = (Disk("da0", 8 << 30, used=True),)
-    async with system_screen(backend) as pilot:
-        await until(pilot, "put this system onto a disk")
-        await pilot.press("end", "enter")
-        text = await until(pilot, "Why: every disk here is in use")
-        assert "What to do: attach another one" in text
-
-
 async def test_an_installation_under_way_is_not_left() -> None:
     backend = synth.settled()
     backend.drives = (Disk("ada1", 40 << 30),)
