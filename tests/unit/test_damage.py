@@ -200,7 +200,7 @@ def test_a_damaged_link_is_an_error_to_a_command_and_set_aside_for_the_console(t
     (tmp_path / "link.toml").write_bytes(b"[contract]\nrate = \x00\xff\n")
     with pytest.raises(UsageError, match="cannot be read"):
         plan.load_link(tmp_path)
-    assert plan.load_link_or_set_aside(tmp_path) == plan.Link()
+    assert plan.load_link_or_empty(tmp_path) == plan.Link()
     assert plan.load_link(tmp_path) == plan.Link()
     assert [one.name for one in damage.found(tmp_path)] == ["link.toml"]
 

@@ -98,7 +98,7 @@ class LiveBackend(Machine, StoredRuns):
     # --- link and plans
 
     def link(self) -> Link:
-        return plan.load_link_or_set_aside(self.folder)
+        return plan.load_link_or_empty(self.folder)
 
     def save_link(self, link: Link) -> None:
         plan.save_link(self.folder, link)

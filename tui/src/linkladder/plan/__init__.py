@@ -30,7 +30,7 @@ from linkladder.plan.expand import (
     with_longer_warmup,
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text
-from linkladder.plan.link import Link, load_link, load_link_or_set_aside, rungs_to_try, save_link, with_link
+from linkladder.plan.link import Link, load_link, load_link_or_empty, rungs_to_try, save_link, with_link
 from linkladder.plan.naming import name_of, named_apart
 from linkladder.plan.read import (
     AS_WRITTEN,
@@ -68,7 +68,7 @@ __all__ = [
     "follow_up",
     "follow_up_text",
     "load_link",
-    "load_link_or_set_aside",
+    "load_link_or_empty",
     "longest",
     "measured",
     "name_of",

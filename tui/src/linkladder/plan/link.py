@@ -62,7 +62,7 @@ def load_link(folder: FilePath) -> Link:
         raise UsageError(error.title, hint=MEND) from error
 
 
-def load_link_or_set_aside(folder: FilePath) -> Link:
+def load_link_or_empty(folder: FilePath) -> Link:
     """The same, but a damaged description is moved away, so that the console can ask for a new one."""
     try:
         return load_link(folder)
