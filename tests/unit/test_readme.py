@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import re
 import shlex
 import tomllib
@@ -123,6 +124,8 @@ def test_the_menus_that_it_names_are_there() -> None:
     entries = re.findall(r"\bSystem, (ssh access|\w+(?: size)?)", shown.replace("\n", " "))
     assert set(entries) == {"Upgrade", "Frame size", "ssh access", "Addresses"}
     assert set(entries) <= {label for _, label, _ in system.ACTIONS}
+    picture = html.unescape((TOP / "docs/system.svg").read_text(encoding="utf-8")).replace("\xa0", " ")
+    assert [words for _, _, words in system.ACTIONS if words not in picture] == [], "docs/pictures.py draws it anew"
     assert {verb for verb, _, _ in system.ACTIONS} <= {"upgrade", *(verb for verb, *_ in appliance.VERBS)}
 
 
