@@ -34,7 +34,7 @@ def backend() -> ReplayBackend:
     made = synth.fresh()
     made.host = replace(synth.HOST, nics=(FIRST, SECOND))
     made.peers, made.described = (BETA,), LINK
-    made.way = lambda address: WAYS.get(address, "")
+    made.way = lambda address, local="": WAYS.get(address, "")
     return made
 
 
@@ -79,3 +79,17 @@ async def test_paths_that_are_there_have_a_line_each_and_one_that_is_emptied_is_
         await until(pilot, "Next step")
     after = load_link(own_state)
     assert after.paths[RungName.DC_LINK] == (paths[0], paths[2]) and after.ends == LINK.ends
+
+
+async def test_a_path_whose_packets_leave_by_another_card_is_told_before_it_is_climbed(backend: ReplayBackend) -> None:
+    """Two cards in one network: the system sends by the first whatever address it sends from."""
+    backend.described = replace(
+        LINK, paths={RungName.DC_LINK: (Path("10.7.0.1", "10.7.0.2", "beta"), Path("10.8.0.1", "10.7.0.9", "beta"))}
+    )
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        app.open("link")
+        await until(
+            pilot, "! dc-link: from 10.8.0.1 to 10.7.0.9 packets of the near end leave by vmx1, not by vmx2: give"
+        )

@@ -159,3 +159,35 @@ def test_the_near_end_of_a_path_is_on_the_interface_that_leads_there() -> None:
     assert near_address(host, "fd00::2", "vmx1") == "fd00::1", "no IPv6 address there"
     assert near_address(host, "10.2.0.2", "") and near_address(HostFacts("alone"), "10.2.0.2") == ""
     assert carrier(host, "10.2.0.1") == other and carrier(host, "") is None is carrier(host, "10.9.9.9")
+
+
+FIRST = Nic("vmx1", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.0.0.1",))
+SECOND = replace(FIRST, name="vmx2", addresses=("10.0.0.11",))
+TWO = replace(HOST, nics=(FIRST, SECOND))
+BESIDE: Paths = {RungName.DC_LINK: (Path("10.0.0.1", "10.0.0.2", "beta"), Path("10.0.0.11", "10.0.0.12", "beta"))}
+
+
+def of_two_cards(host: HostFacts = TWO, far: dict[str, HostFacts] | None = None, second: str = "vmx2") -> list[str]:
+    link = Link(Contract(), BESIDE)
+    ways = {("10.0.0.1", "10.0.0.2"): "vmx1", ("10.0.0.11", "10.0.0.12"): second}
+    made = plan.with_link(plan.builtin("circuit", host.cores, link.contract), link)
+    return [said for said in warnings(link, made, host, far, ways=ways) if said.startswith("dc-link: ")]
+
+
+def test_two_cards_in_one_network_are_told_before_the_run_refuses_them() -> None:
+    assert of_two_cards(second="vmx1") == [
+        "dc-link: from 10.0.0.11 to 10.0.0.12 packets of the near end leave by vmx1, not by vmx2: give each card a "
+        "network of its own, or that end a route to 10.0.0.12 by vmx2."
+    ]
+    assert of_two_cards() == of_two_cards(second="") == []
+
+
+def test_cards_of_unlike_mtu_are_told_beside_each_other_and_from_end_to_end() -> None:
+    jumbo = replace(TWO, nics=(FIRST, replace(SECOND, mtu=9000)))
+    assert of_two_cards(jumbo) == [
+        "dc-link: its paths have cards of unlike MTU (vmx1 1500 and vmx2 9000), so that their rates do not compare."
+    ]
+    there = replace(SECOND, name="em2", addresses=("10.0.0.12",))
+    found = of_two_cards(jumbo, {"beta": replace(HOST, nics=(there,))})
+    assert found[0].startswith("dc-link: vmx2 has MTU 9000, and em2 at beta 1500: ") and len(found) == 2
+    assert of_two_cards(far={"beta": replace(HOST, nics=(there,))}) == []

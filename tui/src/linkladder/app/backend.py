@@ -177,8 +177,8 @@ class Backend(Protocol):
     async def probe(self, peer: PeerView) -> PeerView:
         """The peer, with whether it answers now."""
 
-    def way(self, address: str) -> str:
-        """The interface through which packets to this address leave; '' if that is not known."""
+    def way(self, address: str, local: str = "") -> str:
+        """The interface through which packets to this address (from `local`) leave; '' if that is not known."""
 
     # --- link and plans
 

@@ -92,8 +92,8 @@ class LiveBackend(Machine, StoredRuns):
     async def probe(self, peer: PeerView) -> PeerView:
         return await probe(peer)
 
-    def way(self, address: str) -> str:
-        return host.route_interface(address)
+    def way(self, address: str, local: str = "") -> str:
+        return host.route_interface(address, local)
 
     # --- link and plans
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linkladder import phrases, units
-from linkladder.app.link_form import rated_speed
+from linkladder.app.link_form import carrier, rated_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
 from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
+from linkladder.phrases import cards
 from linkladder.plan import Link
 
 
@@ -19,11 +20,16 @@ def warnings(
     host: HostFacts,
     far: Mapping[str, HostFacts] | None = None,
     known: Mapping[str, Sequence[str]] | None = None,
+    ways: Mapping[tuple[str, str], str] | None = None,
 ) -> list[str]:
-    """Short sentences, the gravest first; `far` has the facts and `known` the addresses of peers by name."""
+    """Short sentences, the gravest first; `far` has the facts and `known` the addresses of peers by name, `ways` the
+    card by which packets between two addresses leave.
+    """
     contract = link.contract or Contract()
     return [
         *_paths(link, plan, host),
+        *_by_another_card(link, host, ways or {}),
+        *_unlike(link, host, far or {}),
         *_cards(link, contract, host),
         *_contract(contract),
         *_cores(link, contract, host, far or {}),
@@ -57,6 +63,36 @@ def _paths(link: Link, plan: Plan, host: HostFacts) -> list[str]:
             found.append(f"{rung}: {path.remote} is this machine itself.")
         if not path.peer:
             found.append(f"{rung}: no peer is named; pair one first.")
+    return found
+
+
+def _by_another_card(link: Link, host: HostFacts, ways: Mapping[tuple[str, str], str]) -> list[str]:
+    """Warn of paths over a card by which nothing would leave, as where two cards are in one network."""
+    found = []
+    for rung, path in link.every_path():
+        nic, leaves = carrier(host, path.local), ways.get((path.local, path.remote), "")
+        wanted = path.local_interface or (nic.name if nic else "")
+        if leaves and wanted and leaves != wanted and path.remote != path.local:
+            said = cards.leaves_by_another("near", path.local, path.remote, leaves, "", wanted)
+            found.append(f"{rung}: {said}.")
+    return found
+
+
+def _unlike(link: Link, host: HostFacts, far: Mapping[str, HostFacts]) -> list[str]:
+    """Warn of paths beside each other, and of two ends of one, whose cards have not the same MTU."""
+    found: list[str] = []
+    beside: dict[RungName, dict[str, int]] = {}
+    for rung, path in link.every_path():
+        near = carrier(host, path.local)
+        if near is None or not near.mtu:
+            continue
+        beside.setdefault(rung, {})[near.name] = near.mtu
+        there = carrier(far[path.peer], path.remote) if path.peer in far else None
+        if there and there.mtu and there.mtu != near.mtu:
+            found.append(f"{rung}: {cards.unlike_ends(near.name, near.mtu, there.name, path.peer, there.mtu)}")
+    for rung, mtus in beside.items():
+        if len(set(mtus.values())) > 1:
+            found.append(f"{rung}: {cards.unlike_mtus(list(mtus.items()))}")
     return found
 
 

@@ -16,6 +16,7 @@ from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
 from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
 from linkladder.peer import Refused
+from linkladder.phrases.cards import leaves_by_another
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 LOOK = 0.5  # seconds between two looks at what its clients have come to
@@ -136,9 +137,7 @@ class RunningLeg:
             self.route_commands += (Command(side.name, "route", (*words, *via), 0),)
             if way.interface and wanted and way.interface != wanted:
                 raise LegFault(
-                    f"from {side.address} to {other.address} packets of the {side.name} end leave by {way.interface}"
-                    f"{f' to {way.gateway}' if way.gateway else ''}, not by {wanted}: give each card a network of its "
-                    f"own, or that end a route to {other.address} by {wanted}"
+                    leaves_by_another(side.name, side.address, other.address, way.interface, way.gateway, wanted)
                 )
 
     async def meet(self) -> None:

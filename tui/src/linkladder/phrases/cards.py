@@ -30,6 +30,27 @@ def bundle(one: Bundle) -> str:
     return sentence + (f", flapped {units.plural(one.flapping, 'time')}" if one.flapping else "")
 
 
+def leaves_by_another(end: str, local: str, remote: str, card: str, gateway: str, wanted: str) -> str:
+    """`card`: by which packets of that end go out, `wanted`: the one that its path goes over."""
+    return (
+        f"from {local} to {remote} packets of the {end} end leave by {card}{f' to {gateway}' if gateway else ''}, not "
+        f"by {wanted}: give each card a network of its own, or that end a route to {remote} by {wanted}"
+    )
+
+
+def unlike_mtus(cards: Sequence[tuple[str, int]]) -> str:
+    """Of cards that go beside each other, by name."""
+    listed = units.joined([f"{name} {mtu}" for name, mtu in cards])
+    return f"its paths have cards of unlike MTU ({listed}), so that their rates do not compare."
+
+
+def unlike_ends(near: str, mtu: int, far: str, peer: str, other: int) -> str:
+    return (
+        f"{near} has MTU {mtu}, and {far} at {peer} {other}: TCP agrees on the smaller where both know it, and what is "
+        "larger is lost."
+    )
+
+
 def of_one_core(queues: Sequence[tuple[str, int]], share: float, of: int, core: int, busy: float) -> tuple[str, str]:
     """A sentence, and the figures; `of`: how many queues there are, `share`: of all that came in."""
     names = " and ".join(f"queue {number} of {card}" for card, number in queues)

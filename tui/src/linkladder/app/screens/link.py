@@ -128,6 +128,11 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         there = {address for peer in view.peers for address in usable(peer.addresses)}
         return {address: self.ladder_app.backend.way(address) for address in there}
 
+    def _leaving(self, link: Link) -> dict[tuple[str, str], str]:
+        """This machine's interface by which packets of each path leave, by its two addresses."""
+        typed = [(path.local, path.remote) for _, path in link.every_path() if path.local and path.remote]
+        return {(local, remote): self.ladder_app.backend.way(remote, local) for local, remote in typed}
+
     def _near(self, view: HomeView, remote: str) -> str:
         return near_address(view.host, remote, self.ways.get(remote, ""))
 
@@ -285,7 +290,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
                 known = {peer.name: usable(peer.addresses) for peer in view.peers}
-                lines += [f"! {text}" for text in warnings(link, plan, view.host, view.hosts, known)]
+                ways = await app.ask(self._leaving, link) or {}
+                lines += [f"! {text}" for text in warnings(link, plan, view.host, view.hosts, known, ways)]
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))
