@@ -106,3 +106,14 @@ def test_what_would_leave_by_the_wrong_card_is_not_sent_and_what_to_do_is_told(l
     assert [c.role for c in wrong.commands] == ["route"], "no tool was started"
     shown = lab.linkladder("alpha", "plan", "check", str(lab.folder / lab.prefix / "cards.toml")).stdout
     assert "by sh0 and NOT by sv0" in shown and document.run.state == "complete"
+
+
+def test_a_card_without_link_is_named_and_not_its_network(lab: Lab) -> None:
+    """Its address keeps no route, so that the system would send by another card."""
+    lab._in("beta", "ip", "link", "set", "sv0", "down")
+    try:
+        _, rung, _ = measured(lab, path("10.98.1.1", "10.98.1.2"), path("10.98.2.1", "10.98.2.2"))
+    finally:
+        lab._in("beta", "ip", "link", "set", "sv0", "up")
+    reasons = {leg.outcome.reason for e in rung.experiments for t in e.trials for leg in t.legs if leg.path == 1}
+    assert len(reasons) == 1 and all("sv0 of the far end has no link, and " in reason for reason in reasons), reasons

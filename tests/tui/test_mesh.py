@@ -13,9 +13,11 @@ from helpers import Compare, seen, settled, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
+from linkladder.app.widgets.ladder_text import figures
 from linkladder.app.widgets.mesh_grid import explained
-from linkladder.model import Direction, Interval, Path, Protocol
+from linkladder.model import Direction, Experiment, Interval, Path, Protocol, RungName
 from linkladder.phrases import company as words
+from linkladder.run.progress import TrialView
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
 from replay_backend import ReplayBackend
 from several import NAMES, document
@@ -136,6 +138,26 @@ def test_who_receives_is_named_in_a_mesh_and_far_or_near_elsewhere() -> None:
 
 
 LONG = tuple(f"{city}-datacentre-{one}" for city in ("frankfurt", "amsterdam") for one in ("a1", "a2", "b1", "b2"))
+
+
+def test_a_row_that_is_a_path_tells_of_both_its_ways_and_adds_nothing_up() -> None:
+    good = Judgement(Verdict.PASS, False, "it carries enough")
+    cells = tuple(
+        Cell(n, *ends, way, good, 1e8 * (n + 1), together_bps=9e7)
+        for n in range(2)
+        for way, ends in (("forward", ("near", "beta")), ("reverse", ("beta", "near")))
+    )
+    seen = CompanyJudgement(cells, good)
+    told = explained(seen, words.grid(cells), (1, -1))
+    assert [one.partition(";")[0] for one in told] == ["near to beta: 200 Mb/s alone", "beta to near: 200 Mb/s alone"]
+    assert "sum" not in " ".join(told)
+
+
+def test_of_several_paths_the_flows_are_those_of_each() -> None:
+    whole = TrialView(RungName.DC_LINK, Experiment("x"), 0, 0, 10.0, 0.0)
+    assert "1 flow" in figures(whole, 80).plain and "each" not in figures(whole, 80).plain
+    whole.paths = {(Direction.FORWARD, n): 1e8 for n in range(2)}
+    assert "1 flow each" in figures(whole, 80).plain
 
 
 def test_shortened_names_are_never_alike() -> None:

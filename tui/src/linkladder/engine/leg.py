@@ -16,7 +16,7 @@ from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
 from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
 from linkladder.peer import Refused
-from linkladder.phrases.cards import leaves_by_another
+from linkladder.phrases.cards import card_state, leaves_by_another, no_link
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 LOOK = 0.5  # seconds between two looks at what its clients have come to
@@ -136,6 +136,9 @@ class RunningLeg:
             via = ("via", way.gateway) if way.gateway else ()
             self.route_commands += (Command(side.name, "route", (*words, *via), 0),)
             if way.interface and wanted and way.interface != wanted:
+                cards = (await side.point.ask(wire.Facts())).nics
+                if any(nic.name == wanted and card_state(nic) != "up" for nic in cards):
+                    raise LegFault(no_link(side.name, wanted, way.interface))
                 raise LegFault(
                     leaves_by_another(side.name, side.address, other.address, way.interface, way.gateway, wanted)
                 )

@@ -38,6 +38,14 @@ def leaves_by_another(end: str, local: str, remote: str, card: str, gateway: str
     )
 
 
+def no_link(end: str, card: str, leaves: str) -> str:
+    """`leaves`: the card by which packets would go out instead."""
+    return (
+        f"{card} of the {end} end has no link, and {leaves} is not what the path goes over: look at {card}, its cable "
+        "and the port at the other end of the cable"
+    )
+
+
 def unlike_mtus(cards: Sequence[tuple[str, int]]) -> str:
     """Of cards that go beside each other, by name."""
     listed = units.joined([f"{name} {mtu}" for name, mtu in cards])

@@ -85,7 +85,7 @@ def figures(trial: TrialView, width: int, paths: Sequence[Path] = ()) -> Text:
             whom = company.receivers(paths, trial.experiment.paths, direction)
             out.append(f"{units.rate(points[-1].bps)} to {whom}  ", "bold")
     flows = trial.experiment.sessions if trial.experiment.protocol is Protocol.RR else trial.experiment.streams
-    out.append(units.plural(flows, "flow"))
+    out.append(units.plural(flows, "flow") + (" each" if len({number for _, number in trial.paths}) > 1 else ""))
     if trial.experiment.protocol is Protocol.UDP:
         lost = [i for i in trial.intervals if i.lost is not None and i.datagrams]
         if lost:

@@ -54,6 +54,8 @@ def explained(seen: CompanyJudgement | None, grid: words.Grid, cursor: tuple[int
         lines += [one.sentence for one in seen.sharing if cell.path in one.paths and one.direction == cell.direction]
         return lines
     mine = [cell for (name, _), cell in grid.cells.items() if name == row]
+    if seen is not None and mine and all(row != cell.sender for cell in mine):  # a row is a path, and both its ways
+        return [words.cell_line(f"{cell.sender} to {cell.receiver}", cell) for cell in mine]
     if not mine or seen is None:
         return [
             f"Of {row} nothing was measured yet." if row in (name for name, _ in grid.asked) else words.row(row, mine)
