@@ -98,11 +98,12 @@ def test_a_trial_has_what_came_in_meanwhile() -> None:
     watched, card = Watched("far"), NicCounters("vmx1")
     first = tuple(QueueCounters("vmx1", n, packets, core=n) for n, packets in ((0, 100), (1, 50), (2, 900)))
     last = (replace(first[0], packets=400), replace(first[1], packets=50), replace(first[2], packets=3))
-    for queues in (first, (*last, QueueCounters("vmx1", 3, 9))):
+    unused = QueueCounters("veth0", 0, 0)
+    for queues in ((*first, unused), (*last, QueueCounters("vmx1", 3, 9), unused)):
         watched.count("10.0.0.2", CountersReply("vmx1", card, TcpCounters(), None, 1, queues=queues))
     made = watched.record(Experiment("x", duration=5), 0.0, 0.0)
     assert made.queues == (QueueCounters("vmx1", 0, 300, core=0), QueueCounters("vmx1", 1, 0, core=1)), (
-        "neither one that was set back nor one that was not there before"
+        "neither one that was set back nor one that was not there before, nor a card that counts nothing"
     )
 
 

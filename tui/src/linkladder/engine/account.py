@@ -142,11 +142,14 @@ class Watched:
         return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped, queues=self._queues())
 
     def _queues(self) -> tuple[QueueCounters, ...]:
-        """What came in by each receive queue in the trial; a queue that is new, or was set back, tells nothing."""
+        """What came in by each receive queue in the trial; a queue that is new, or was set back, tells nothing, and
+        neither does a card that counted nothing for any: some drivers have the counters and do not use them.
+        """
         began = {(one.card, one.number): one for seen in self.before.values() for one in seen.queues}
         ended = {(one.card, one.number): one for seen in self.after.values() for one in seen.queues}
         made = [_come_in(began[key], one) for key, one in ended.items() if key in began][:MOST_QUEUES]
-        return tuple(one for one in made if min(one.packets or 0, one.interrupts or 0) >= 0)
+        counts = {one.card for one in made if one.packets or one.interrupts}
+        return tuple(one for one in made if one.card in counts and min(one.packets or 0, one.interrupts or 0) >= 0)
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply, since: float
