@@ -10,6 +10,7 @@ import contextlib
 import errno
 import ipaddress
 import json
+import random
 import re
 import secrets
 import socket
@@ -17,21 +18,24 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
 
 import psutil
 
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
+from linkladder.pairing.sieve import TICK, Sieve, Source, Tokens, host_of
 from linkladder.pairing.window_events import Appliance
 from linkladder.trust.peers import NAME
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
 EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
-MOST, PER_SECOND = 64, 50  # the most appliances that are listed, and the most beacons read per second
+MOST, OF_ONE_HOST = 64, 4  # the most appliances that are listed, in all and of one address that answers
 GROUP = "ff02::1"
+SENT, AGAIN = 2, 10.0  # strangers that are answered in a tick, as what nobody takes fills the buffer; seconds between
+TRIED = 1024  # the most strangers that are remembered for that
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,17 @@ class Discovery:
     def __init__(self, mine: Beacon, changed: Callable[[Appliance, bool], None], port: int = PORT) -> None:
         self._mine, self._changed, self._port = mine, changed, port
         self._heard: dict[str, Appliance] = {}
+        self._proven: dict[
+            str, Source
+        ] = {}  # where those appliances are that have answered a question to their address
+        self._tokens = Tokens()
+        self._sieves = {4: Sieve(self._tokens), 6: Sieve(self._tokens)}  # a flood by one family leaves the other free
+        self._tried: dict[str, float] = {}
+        self._sent = {4: 0, 6: 0}  # to strangers, since the last choice
+        self._choice: asyncio.TimerHandle | None = None
         self._sockets: list[socket.socket] = []
         self._asked: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
-        self._second, self._seen = 0.0, 0
 
     async def open(self) -> None:
         self._sockets.append(self._bind(socket.AF_INET, "0.0.0.0"))
@@ -100,6 +111,8 @@ class Discovery:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._choice:
+            self._choice.cancel()
         for one in self._sockets:
             loop.remove_reader(one)
             one.close()
@@ -143,9 +156,12 @@ class Discovery:
             asking = self._question()
             for target in targets(self._port):
                 self._send(asking, target)
-            for gone in [a for a in self._heard.values() if now - a.heard > FORGET]:
-                del self._heard[gone.id]
-                self._changed(gone, False)
+            for gone in [
+                a for a in self._heard.values() if now - a.heard > FORGET * (3 if a.id in self._proven else 1)
+            ]:
+                self._forget(gone)
+            for where in self._proven.values():
+                self._ask(where)  # of its other beacons a flood may hide all
             await asyncio.sleep(EVERY)
 
     def _question(self) -> bytes:
@@ -153,54 +169,105 @@ class Discovery:
         self._asked[token] = time.monotonic()
         return encode(replace(self._mine, ask=token))
 
-    def _send(self, data: bytes, target: tuple[Any, ...]) -> None:
+    def _ask(self, source: Source) -> None:
+        self._send(encode(replace(self._mine, ask=self._tokens.make(source))), source)
+
+    def _answer(self, beacon: Beacon, source: Source) -> None:
+        """Answer a question, and ask who has not proven itself; strangers seldom, as most are nobody in a flood."""
+        host, now = host_of(source), time.monotonic()
+        if beacon.id not in self._proven:
+            called = beacon.echo in self._asked  # it has read our last call
+            again = not called and now - self._tried.get(host, -AGAIN) < AGAIN
+            if self._sent[version_of(source)] >= SENT or (again and len(self._heard) >= MOST):
+                return
+            self._sent[version_of(source)] += 1
+            self._tried[host] = now
+            if len(self._tried) > TRIED:
+                del self._tried[next(iter(self._tried))]
+            if not again:
+                self._ask(source)
+        if beacon.ask and not beacon.echo:
+            self._send(encode(replace(self._mine, echo=beacon.ask)), source)
+
+    def _forget(self, gone: Appliance) -> None:
+        del self._heard[gone.id]
+        self._proven.pop(gone.id, None)
+        self._changed(gone, False)
+
+    def _send(self, data: bytes, target: Source) -> None:
         for one in self._sockets:
             if (one.family == socket.AF_INET6) == (len(target) == 4):
                 with contextlib.suppress(OSError):  # such as an interface that just went down
                     one.sendto(data, target)
 
     def _read(self, one: socket.socket) -> None:
-        for _ in range(32):
+        for _ in range(64):
             try:
                 data, source = one.recvfrom(LIMIT + 1)
             except OSError:
                 return
-            now = time.monotonic()
-            if now - self._second > 1:
-                self._second, self._seen = now, 0
-            self._seen += 1
-            if self._seen <= PER_SECOND:
+            if self._sieves[version_of(source)].add(data, source):
+                self._take(data, source)
+            elif self._choice is None:
+                self._choice = asyncio.get_running_loop().call_later(TICK, self._choose)
+
+    def _choose(self) -> None:
+        self._choice, self._sent = None, {4: 0, 6: 0}
+        proven = {host_of(where) for where in self._proven.values()}
+        for sieve in self._sieves.values():
+            for data, source in sieve.chosen(proven, self._asked):
                 self._take(data, source)
 
-    def _take(self, data: bytes, source: tuple[Any, ...]) -> None:
+    def _take(self, data: bytes, source: Source) -> None:
         beacon = decode(data)
         where = interface_of(source)
         if beacon is None or beacon.id == self._mine.id or not where:
             return
-        if beacon.ask and not beacon.echo:
-            self._send(encode(replace(self._mine, echo=beacon.ask)), source)
-        now = time.monotonic()
+        trip = self._tokens.trip(source, beacon.echo)
         known = self._heard.get(beacon.id)
-        if known is None and len(self._heard) >= MOST:
+        if trip is not None and not self._admit(beacon.id, source):
             return
-        if known is None and not beacon.echo:
-            self._send(self._question(), source)  # so that the first round trip is known at once
+        self._answer(beacon, source)
+        if trip is None and (beacon.id in self._proven or (known is None and len(self._heard) >= MOST)):
+            return  # what anybody may have said changes nothing about who answers; who does comes in
+        now = time.monotonic()
         asked = self._asked.get(beacon.echo)
-        trip = (now - asked) * 1e3 if asked is not None else known.rtt_ms if known else None
+        if trip is None and asked is not None:
+            trip = now - asked
+        found = self._appliance(beacon, source, where, now, trip * 1e3 if trip is not None else None)
+        self._heard[beacon.id] = found
+        if known is None or (known.rtt_ms is None) != (found.rtt_ms is None):
+            self._changed(found, True)
+
+    def _appliance(self, beacon: Beacon, source: Source, where: str, now: float, trip: float | None) -> Appliance:
+        known = self._heard.get(beacon.id)
+        if trip is None and known:
+            trip = known.rtt_ms
         first = _with_zone(source, where)
         if known and known.addresses and ":" not in known.addresses[0] and ":" in first:
             first, where = known.addresses[0], known.interface  # an IPv4 address is easier to read
         rest = tuple(a for a in beacon.addresses if a != first)
-        found = Appliance(beacon.id, beacon.name, beacon.version, (first, *rest), where, beacon.fingerprint,
-                          beacon.port, now, trip)  # fmt: skip
-        self._heard[beacon.id] = found
-        if known is None or (known.rtt_ms is None) != (trip is None):
-            self._changed(found, True)
+        return Appliance(beacon.id, beacon.name, beacon.version, (first, *rest), where, beacon.fingerprint,
+                         beacon.port, now, trip)  # fmt: skip
+
+    def _admit(self, number: str, source: Source) -> bool:
+        """Whether there is a place on the list for who answered; one who has not gives way."""
+        others = [one for one, place in self._proven.items() if host_of(place) == host_of(source) and one != number]
+        if len(others) >= OF_ONE_HOST:
+            return False
+        if number not in self._heard and len(self._heard) >= MOST:
+            unproven = [one for one in self._heard if one not in self._proven]
+            if not unproven:
+                return False
+            self._forget(self._heard[random.choice(unproven)])
+        if number not in self._proven or ":" in str(self._proven[number][0]):
+            self._proven[number] = source
+        return True
 
 
-def targets(port: int) -> list[tuple[Any, ...]]:
+def targets(port: int) -> list[Source]:
     """The targets of beacons: each interface's broadcast address and its all-nodes multicast group."""
-    found: list[tuple[Any, ...]] = []
+    found: list[Source] = []
     up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
     numbers = {name: number for number, name in socket.if_nameindex()}
     linked: set[str] = set()
@@ -215,19 +282,29 @@ def targets(port: int) -> list[tuple[Any, ...]]:
     return found
 
 
-def interface_of(source: tuple[Any, ...]) -> str:
+@lru_cache(maxsize=1)
+def _own(second: int) -> tuple[tuple[str, own_addresses.Interface], ...]:
+    """This host's addresses, looked up once a second."""
+    return tuple(own_addresses.own())
+
+
+def interface_of(source: Source) -> str:
     """The interface whose segment the sender is on; '' if the sender is not on one of this host's segments."""
     with contextlib.suppress(OSError, ValueError):
         if len(source) == 4 and source[3]:
             return socket.if_indextoname(int(source[3]))
         address = ipaddress.ip_address(str(source[0]).partition("%")[0])
-        for name, interface in own_addresses.own():
+        for name, interface in _own(int(time.monotonic())):
             if address.version == interface.version and address in interface.network and not interface.ip.is_loopback:
                 return name
     return ""
 
 
-def _with_zone(source: tuple[Any, ...], interface: str) -> str:
+def version_of(source: Source) -> int:
+    return 6 if len(source) == 4 else 4
+
+
+def _with_zone(source: Source, interface: str) -> str:
     address = str(source[0]).partition("%")[0]
     return f"{address}%{interface}" if ipaddress.ip_address(address).is_link_local and ":" in address else address
 

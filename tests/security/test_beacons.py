@@ -1,0 +1,134 @@
+"""A segment full of forged beacons: whoever really is there is found all the same, and stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from segment import Segment, segment
+
+from linkladder.pairing import discovery, sieve
+
+pytestmark = pytest.mark.lab
+PORT = discovery.PORT
+SEARCH = """
+import asyncio, sys, time
+from linkladder.pairing import discovery
+from linkladder.trust import keys
+name, number = sys.argv[1], sys.argv[2]
+mine = discovery.Beacon(1, number * 32, name, "1", (), 8623, "SHA256:" + "A" * 43)
+async def main():
+    there = set()
+    def changed(found, here):
+        if found.name in ("alpha", "beta"):
+            known = bool(here and found.rtt_ms is not None)
+            print(found.name, "there" if known else "gone" if not here else "heard", len(one.heard()), flush=True)
+    one = discovery.Discovery(mine, changed)
+    await one.open()
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    print("cpu", time.process_time(), flush=True)
+    await one.close()
+asyncio.run(main())
+"""
+FLOOD = """
+import json, os, random, socket, struct, sys, time
+from linkladder.pairing import discovery
+kind, port, rate = sys.argv[1], int(sys.argv[2]), 10_000
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("te0", 0))
+six = kind == "6"
+
+def frame():
+    number = os.urandom(16).hex()
+    beacon = discovery.Beacon(1, number, "x" + number[:8], "1", (), 8623, "SHA256:" + "A" * 43, ask=number[:16])
+    data = discovery.encode(beacon)
+    udp = struct.pack("!HHHH", port, port, 8 + len(data), 0)
+    sender = bytes([2]) + os.urandom(5)
+    if six:
+        source = socket.inet_pton(socket.AF_INET6, "fe80::") [:8] + b"\\0\\0\\xff\\xff" * 2
+        to = socket.inet_pton(socket.AF_INET6, "ff02::1")
+        udp = udp[:6] + checksum(source + to + struct.pack("!IxxxB", 8 + len(data), 17) + udp + data)
+        head = struct.pack("!IHBB", 6 << 28, 8 + len(data), 17, 1) + source + to
+        return bytearray(b"33\\0\\0\\0\\1" + sender + b"\\x86\\xdd" + head + udp + data)
+    source = bytes([10, 94, 0, random.randrange(1, 255)])  # the real ones' addresses too
+    to = bytes([10, 94, 0, 255])
+    head = struct.pack("!BBHHHBBH", 69, 0, 28 + len(data), 1, 0, 64, 17, 0) + source + to
+    head = head[:10] + checksum(head) + head[12:]
+    return bytearray(b"\\xff" * 6 + sender + b"\\x08\\x00" + head + udp + data)
+
+def checksum(data):
+    data += b"\\0" * (len(data) % 2)
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 65535) + (total >> 16)
+    return struct.pack("!H", ~total & 65535 or 65535)
+
+frames = [frame() for _ in range(rate)]
+print("ready", flush=True)
+began, sent = time.monotonic(), 0
+while True:
+    one = frames[sent % rate]
+    if six:  # an address that was never there; each pair of its words has the same sum
+        words = random.randrange(65536), random.randrange(65536)
+        one[30:38] = struct.pack("!HHHH", words[0], 65535 - words[0], words[1], 65535 - words[1])
+    wire.send(one)
+    sent += 1
+    if sent % 100 == 0:
+        ahead = sent / rate - (time.monotonic() - began)
+        if ahead > 0:
+            time.sleep(ahead)
+        if sent % rate == 0:
+            print(sent, time.monotonic() - began, flush=True)
+"""
+
+
+def end_all(processes: list[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.kill()
+
+
+@pytest.fixture
+def net() -> Iterator[Segment]:
+    with segment("alpha", "beta", "eve") as made:
+        yield made
+
+
+@pytest.mark.parametrize("family", ["4", "6"])
+def test_who_is_there_is_found_amid_forged_beacons(net: Segment, family: str) -> None:
+    """Ten thousand a second: by IPv4 from every address of the segment, those of both included; by IPv6 from any."""
+    flood = net.start("eve", sys.executable, "-c", FLOOD, family, str(PORT), stdout=subprocess.PIPE)
+    assert flood.stdout and flood.stdout.readline() == "ready\n"
+    flood.stdout.readline()  # the first second's worth is out, and both lists will be full at once
+    pipe = subprocess.PIPE
+    ends = {
+        name: net.start(name, sys.executable, "-c", SEARCH, name, name[0], stdin=pipe, stdout=pipe)
+        for name in ("alpha", "beta")
+    }
+    patience = threading.Timer(180, end_all, [list(ends.values())])
+    patience.start()
+    try:
+        for name, other in (("alpha", "beta"), ("beta", "alpha")):
+            out = ends[name].stdout
+            assert out
+            seen = []
+            while not seen or seen[-1].split()[:2] != [other, "there"]:
+                seen.append(out.readline())
+                assert seen[-1], seen
+            assert int(seen[-1].split()[2]) <= discovery.MOST
+        time.sleep(2 * discovery.FORGET)  # in which who is not heard any more is forgotten
+    finally:
+        patience.cancel()
+        said = {}
+        for name, end in ends.items():
+            said[name] = end.communicate("")[0]
+        flood.kill()
+        rest = flood.communicate()[0].splitlines()
+    sent, seconds = int(rest[-1].split()[0]), float(rest[-1].split()[1])
+    print(sent / seconds, said)
+    assert sent / seconds > 2 * sieve.PER_SECOND, "a flood"
+    assert all("gone" not in text for text in said.values()), said

@@ -1,0 +1,108 @@
+"""Chooses which beacons are read when strangers send more than can be: who answers where he says he is comes first.
+
+A question to one address carries a token that only whoever receives there can send back. Of all else a fixed number is
+read a second, of each source one at a time: shares of who answered, of who was heard before, and of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import secrets
+import time
+from collections.abc import Collection
+from typing import Any
+
+Source = tuple[Any, ...]
+Datagram = tuple[bytes, Source]
+
+PER_SECOND, TICK = 1000, 0.1  # of beacons without proof, and in how many seconds one choice is made
+KEPT = 2048  # the most sources among which one choice is made
+BITS = 1 << 23  # of what is remembered of sources: 1 MB, twice
+AGE = 3.0  # seconds for which a source is remembered, at least
+ANSWERED_IN = 5.0  # seconds after which a token proves nothing
+UNIT = 1e-5  # seconds
+_ECHO = re.compile(rb'"echo":"([0-9a-f]{16})"')
+
+
+class Tokens:
+    """Tokens of the time and of the address that one was sent to, which nobody else can make: none is remembered."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+
+    def make(self, source: Source) -> str:
+        return self._of(source, int(time.monotonic() / UNIT) % (1 << 28))
+
+    def trip(self, source: Source, token: str) -> float | None:
+        """Seconds since this token was sent to this address; None if it was not, or too long ago."""
+        try:
+            sent = int(token[:7], 16)
+        except ValueError:
+            return None
+        if not secrets.compare_digest(token.encode(), self._of(source, sent).encode()):
+            return None
+        passed = (int(time.monotonic() / UNIT) - sent) % (1 << 28) * UNIT
+        return passed if passed < ANSWERED_IN else None
+
+    def _of(self, source: Source, sent: int) -> str:
+        text = f"{sent:07x} {host_of(source)}"
+        return f"{sent:07x}{hashlib.blake2s(text.encode(), key=self._key).hexdigest()[:9]}"
+
+
+class Sieve:
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._salt = secrets.randbits(60)
+        self._waiting: dict[str, tuple[Datagram, int]] = {}  # of each source one, and how many came from there
+        self._before, self._now, self._turned = bytearray(BITS // 8), bytearray(BITS // 8), time.monotonic()
+
+    def add(self, data: bytes, source: Source) -> bool:
+        """Whether it proves where it comes from, and is to be read at once; else it waits for the next choice."""
+        echo = _ECHO.search(data)
+        if echo and self._tokens.trip(source, echo[1].decode()) is not None:
+            return True
+        host = host_of(source)
+        kept, came = self._waiting.get(host, ((data, source), 0))
+        if came or len(self._waiting) < KEPT:  # the first of a moment that nobody chooses are as good as any
+            self._waiting[host] = (kept if random.randrange(came + 1) else (data, source), came + 1)
+        return False
+
+    def chosen(self, proven: Collection[str], called: Collection[str]) -> list[Datagram]:
+        """Those of the last tick that are read; `proven` are hosts that answered, `called` tokens of calls to all."""
+        ranks: tuple[list[str], ...] = ([], [], [])
+        for host, ((data, _), _) in self._waiting.items():
+            echo = _ECHO.search(data)
+            first = host in proven or (echo is not None and echo[1].decode() in called)
+            ranks[0 if first else 1 if self._seen(host) else 2].append(host)
+        for rank in ranks:
+            random.shuffle(rank)
+        most = int(PER_SECOND * TICK)
+        share = 2 * most // 5
+        shares = [host for rank in ranks for host in rank[:share]]
+        hosts = (shares + [host for rank in ranks for host in rank[share:]])[:most]
+        found = [self._waiting[host][0] for host in hosts]
+        self._remember()
+        return found
+
+    def _remember(self) -> None:
+        now = time.monotonic()
+        if now - self._turned > AGE:
+            self._before, self._now, self._turned = self._now, bytearray(BITS // 8), now
+        for host in self._waiting:
+            place = self._place(host)
+            self._now[place >> 3] |= 1 << (place & 7)
+        self._waiting.clear()
+
+    def _seen(self, host: str) -> bool:
+        place = self._place(host)
+        return bool((self._before[place >> 3] | self._now[place >> 3]) & 1 << (place & 7))
+
+    def _place(self, host: str) -> int:
+        return hash((self._salt, host)) % BITS
+
+
+def host_of(source: Source) -> str:
+    """The sender's address, with the number of its interface where it is link-local."""
+    return f"{str(source[0]).partition('%')[0]}%{source[3] if len(source) == 4 else 0}"
