@@ -65,6 +65,12 @@ ll_console() {
 	rm -f "$ll_world/etc/gettytab.ladder"
 }
 
+# Both folders of everybody are one, in memory and of a fixed size: nobody fills the system's disk.
+ll_tmp() {
+	rm -rf "$ll_world/var/tmp"
+	ln -s /tmp "$ll_world/var/tmp"
+}
+
 # LINKLADDER's kernel is the default and GENERIC lies beside it, whichever of them the jail was made with.
 ll_kernels() {
 	mv "$ll_world/boot/kernel" "$ll_world/boot/kernel.GENERIC"
@@ -142,6 +148,7 @@ ll_state
 ll_console
 ll_kernels
 ll_clean
+ll_tmp
 ll_manifest
 ll_installer
 ll_firmware

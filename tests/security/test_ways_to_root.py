@@ -95,6 +95,28 @@ def world(folder: Path) -> Path:
     return folder
 
 
+def test_what_everybody_may_write_is_in_memory_and_bounded(tmp_path: Path) -> None:
+    """/var/tmp lay on the system's disk, which the measuring user could fill, 16 MB a file."""
+    root = tmp_path / "root"
+    (root / "var/tmp").mkdir(parents=True)
+    build = (TOP / "image/post-build.sh").read_text()
+    script, calls = build.split("\nll_users\n")
+    assert calls.split().index("ll_clean") < calls.split().index("ll_tmp") < calls.split().index("ll_installer")
+    settings = {**os.environ, "WORLDDIR": str(root), "LL_WORK": "/none"}
+    for _ in range(2):  # post-build runs once a medium
+        subprocess.run(["sh", "-euc", f"{script}\nll_tmp"], env=settings, check=True, timeout=MINUTE)
+    assert (root / "var/tmp").readlink() == Path("/tmp")
+    (mounted,) = [line.split() for line in (TOP / "overlay/etc/fstab").read_text().splitlines() if "/tmp" in line]
+    assert mounted[:3] == ["tmpfs", "/tmp", "tmpfs"] and "size=256m" in mounted[3]
+
+
+def test_a_broken_tool_has_bounds() -> None:
+    """Terminals were without one: who opens all of them leaves the operator's ssh none."""
+    said = dict(re.findall(r":(\w+)=(\w+):", (TOP / "overlay/etc/login.conf.ladder").read_text().replace(":\\", ":")))
+    bounds = {"maxproc": "600", "openfiles": "4096", "filesize": "16M", "coredumpsize": "0", "pseudoterminals": "0"}
+    assert bounds.items() <= said.items()
+
+
 def test_two_programs_of_the_image_run_as_somebody_else(tmp_path: Path) -> None:
     root = world(tmp_path / "root")
     script = (TOP / "image/post-build.sh").read_text().split("\nll_users\n")[0]
