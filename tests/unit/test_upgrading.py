@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.server
+import os
 import re
 import shutil
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -314,6 +316,24 @@ async def test_without_room_without_trust_and_without_tls(made: Path, monkeypatc
         with pytest.raises(UsageError, match="no way to fetch"):
             async with upgrading.obtained(other, quiet, made / "signers"):
                 pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="to mount takes root")
+def test_who_fills_the_folder_of_everybody_keeps_no_upgrade_out(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, home = tmp_path / "full", tmp_path / "home"
+    full.mkdir()
+    home.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", full], check=True)
+    try:
+        (full / "filler").write_bytes(bytes(4096))
+        monkeypatch.setattr(tempfile, "tempdir", str(full))
+        monkeypatch.setenv("HOME", str(home))
+        assert upgrading.manifest_of(made / "linkladder-0.9.0.upgrade", made / "signers").version == "0.9.0"
+    finally:
+        subprocess.run(["umount", full], check=True)
+    assert not list(home.iterdir())
 
 
 async def test_of_a_stick_the_newest_that_is_signed(

@@ -95,14 +95,16 @@ def verify(head: Head, signers: Path = SIGNERS) -> Manifest:
         raise UpgradeFault(
             "upgrades cannot be verified here", f"this system has no {signers}", "install a new image instead"
         )
-    with tempfile.TemporaryDirectory(prefix="linkladder-") as folder:
-        signature = Path(folder) / "sig"
-        signature.write_bytes(head.signature)
-        argv = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", SIGNER, "-n", NAMESPACE, "-s", str(signature)]
+    done = None
+    for place in (None, Path.home()):  # anybody can fill /tmp
         try:
-            done = subprocess.run(argv, input=head.manifest, capture_output=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UpgradeFault("the signature cannot be verified", str(error), "linkladder doctor") from None
+            with tempfile.TemporaryDirectory(prefix="linkladder-", dir=place) as folder:
+                done = _asked(head, signers, Path(folder) / "sig")
+            break
+        except OSError as error:
+            said = str(error)
+    if done is None:
+        raise UpgradeFault("the signature cannot be verified", said, "linkladder doctor")
     if done.returncode != 0:
         raise UpgradeFault(
             "the upgrade file is not signed for this system",
@@ -110,6 +112,15 @@ def verify(head: Head, signers: Path = SIGNERS) -> Manifest:
             "take the file from whoever built this system's image",
         )
     return _parsed(head.manifest)
+
+
+def _asked(head: Head, signers: Path, signature: Path) -> subprocess.CompletedProcess[bytes]:
+    signature.write_bytes(head.signature)
+    argv = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", SIGNER, "-n", NAMESPACE, "-s", str(signature)]
+    try:
+        return subprocess.run(argv, input=head.manifest, capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise OSError(str(error)) from None
 
 
 def _parsed(text: bytes) -> Manifest:
