@@ -19,21 +19,27 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
-from linkladder.pairing.sieve import TICK, Sieve, Source, Tokens, host_of
 from linkladder.pairing.window_events import Appliance
 from linkladder.trust.peers import NAME
+
+if TYPE_CHECKING:
+    from linkladder.pairing.sieve import Sieve
+
+Source = tuple[Any, ...]
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
 EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
 MOST, OF_ONE_HOST = 64, 4  # the most appliances that are listed, in all and of one address that answers
 GROUP = "ff02::1"
+TICK = 0.1  # seconds in which one choice is made among the beacons
 SENT, AGAIN = 2, 10.0  # strangers that are answered in a tick, as what nobody takes fills the buffer; seconds between
 TRIED = 1024  # the most strangers that are remembered for that
 
@@ -83,13 +89,18 @@ class Discovery:
     """Sends and receives beacons until closed; calls `changed` with an appliance and whether it is there."""
 
     def __init__(self, mine: Beacon, changed: Callable[[Appliance, bool], None], port: int = PORT) -> None:
+        from linkladder.pairing.sieve import Sieve, Tokens  # imported late, as only a window that opens needs it
+
         self._mine, self._changed, self._port = mine, changed, port
         self._heard: dict[str, Appliance] = {}
         self._proven: dict[
             str, Source
         ] = {}  # where those appliances are that have answered a question to their address
         self._tokens = Tokens()
-        self._sieves = {4: Sieve(self._tokens), 6: Sieve(self._tokens)}  # a flood by one family leaves the other free
+        self._sieves: dict[int, Sieve] = {
+            4: Sieve(self._tokens),
+            6: Sieve(self._tokens),
+        }  # a flood by one family leaves the other free
         self._tried: dict[str, float] = {}
         self._sent = {4: 0, 6: 0}  # to strangers, since the last choice
         self._choice: asyncio.TimerHandle | None = None
@@ -298,6 +309,11 @@ def interface_of(source: Source) -> str:
             if address.version == interface.version and address in interface.network and not interface.ip.is_loopback:
                 return name
     return ""
+
+
+def host_of(source: Source) -> str:
+    """The sender's address, with the number of its interface where it is link-local."""
+    return f"{str(source[0]).partition('%')[0]}%{source[3] if len(source) == 4 else 0}"
 
 
 def version_of(source: Source) -> int:

@@ -12,12 +12,12 @@ import re
 import secrets
 import time
 from collections.abc import Collection
-from typing import Any
 
-Source = tuple[Any, ...]
+from linkladder.pairing.discovery import TICK, Source, host_of
+
 Datagram = tuple[bytes, Source]
 
-PER_SECOND, TICK = 1000, 0.1  # of beacons without proof, and in how many seconds one choice is made
+PER_SECOND = 1000  # beacons without proof that are read
 KEPT = 2048  # the most sources among which one choice is made
 BITS = 1 << 23  # of what is remembered of sources: 1 MB, twice
 AGE = 3.0  # seconds for which a source is remembered, at least
@@ -101,8 +101,3 @@ class Sieve:
 
     def _place(self, host: str) -> int:
         return hash((self._salt, host)) % BITS
-
-
-def host_of(source: Source) -> str:
-    """The sender's address, with the number of its interface where it is link-local."""
-    return f"{str(source[0]).partition('%')[0]}%{source[3] if len(source) == 4 else 0}"
