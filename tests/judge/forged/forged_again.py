@@ -10,11 +10,13 @@ from forge import (
     BEST,
     HALF,
     MOST,
+    TCP,
     UDP,
     Edit,
     Json,
     arms,
     card,
+    claim_alone,
     contract,
     each,
     in_todays_form,
@@ -58,6 +60,8 @@ def once_more() -> Rows:
 
 
 def seconds_and_sums() -> Rows:
+    yield "95.6 % by its seconds, told as 97.4 %", each(TCP, told_more(0.956, 1.019)), CANNOT, C.CONTRADICTION
+    yield "1.5 % less than was printed", each(BEST, printed_more), CANNOT, C.RAW_OUTPUT
     yield "one dead second in one trial", each(BEST, silent(5, 6), (0,)), UNSURE, C.SEEN
     yield "one dead second in each of three trials", each(BEST, silent(5, 6)), UNSURE, C.SEEN
     yield "the warm-up was dead but for its first second", each(BEST, dead(1, 3), (0,)), FAIL, C.OUTAGE
@@ -194,6 +198,22 @@ def one_of_two(t: Json) -> None:
         first[key], second[key] = first[key] + second[key] - left, left
     first["intervals"] = second["intervals"] = []
     t["commands"] = []
+
+
+def told_more(share: float, times: float) -> Any:
+    """So much was carried, and the rates alone are told as so many times that."""
+
+    def change(t: Json) -> None:
+        scaled(share)(t)
+        claim_alone(times)(t)
+
+    return change
+
+
+def printed_more(t: Json) -> None:
+    said = t["commands"]
+    scaled(0.985)(t)
+    t["commands"] = said
 
 
 def dead(first: float, last: float) -> Any:

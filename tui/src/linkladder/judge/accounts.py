@@ -48,8 +48,8 @@ from linkladder.model import (
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
-AGREE = 0.02  # share of a result by which its own seconds and flows may differ from it, besides the measuring error
-EACH = 0.05  # the same for one load of several, whose first and last second are cut where another's are
+AGREE = 0.02  # share of a result by which its flows may differ from it, besides the measuring error
+EXACT = 0.002  # share of a rate by which its seconds may differ from it, as it is counted from them
 WHOLE = 0.9  # share of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
@@ -270,12 +270,11 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
     seconds = counted_seconds(t, p)
     if not counted or seconds < WHOLE * p.duration:
         return Cause.CONTRADICTION, say.counted_too_short(seconds if counted else 0, p.duration)
-    slack = AGREE + measurement_error(t, p)
     for way in ways(p):
         said = direction_bps(t, p, way)
         mine = [i for i in counted if i.direction is way]
         shown = 8 * sum(i.bytes for i in mine) / seconds
-        if said > shown * (1 + slack) or shown > said * (1 + slack):
+        if abs(said - shown) > EXACT * max(said, shown):
             return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
     return None
 
@@ -284,11 +283,10 @@ def _of_legs(t: TrialResult, p: Experiment) -> _Said | None:
     """What is wrong if a load of several has another rate than its own seconds make; all together may hide that."""
     for one in (replace(t, legs=(leg,)) for leg in t.legs if leg.role is Role.LOAD) if len(t.loads) > 1 else ():
         counted = [i for i in one.intervals if i.counted]
-        slack = EACH + measurement_error(one, p)
         for way in ways(p) if counted else ():
             said = direction_bps(one, p, way)
             shown = 8 * sum(i.bytes for i in counted if i.direction is way) / max(0.1, counted_seconds(one, p))
-            if abs(said - shown) > slack * max(said, shown):
+            if abs(said - shown) > EXACT * max(said, shown):
                 return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
     return None
 

@@ -36,7 +36,8 @@ from linkladder.model import (
 from linkladder.model.several_legs import counted_together, share
 from linkladder.phrases import accounts as say
 
-AGREE = 0.02  # share by which a rate that is read again may differ
+AGREE = 0.02  # share by which a part of a long trial that is read again may differ
+EXACT = 0.002  # share by which a rate that is read again may differ
 LOST = 0.001  # share of the datagrams
 JOINED = 1.5  # seconds; a longer interval stands for several seconds whose lines were not kept
 EDGE = 0.05  # seconds by which a record's second may begin earlier than the output's
@@ -55,7 +56,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     # Which seconds of a leg count depends on when all began; for that, an unreadable leg's own record is used.
     together = [(leg.began, one or leg.outcome) for leg, one in zip(loads, read, strict=True)]
     counted = counted_together(together, asked) if len(loads) > 1 else tuple(one for _, one in together)
-    slack = AGREE + measurement_error(t, p)
+    slack = EXACT if p.duration <= LONG else AGREE + measurement_error(t, p)
     found = (
         _compared(again, leg.outcome, p, slack)
         for leg, one, again in zip(loads, read, counted, strict=True)
