@@ -96,16 +96,20 @@ def started(world: VmWorld) -> mischief.Run:
             raise AssertionError(f"it ended: {run.process.communicate()} {[t.reason for t in run.trials()]}")
         return True if all(now(world, site) == INSIDE for site in SITES) else None
 
-    mischief.until(inside, 60, "the settings did not come into force")
+    try:
+        mischief.until(inside, 60, "the settings did not come into force")
+    except AssertionError as late:
+        said = stop(world, run)  # the next test must not meet it
+        raise AssertionError(f"{late}; the run said {said}") from None
     mischief.tool(world, "alpha", "-c")
     return run
 
 
-def stop(world: VmWorld, run: mischief.Run) -> None:
-    """A run that is still under way has shown what it had to."""
+def stop(world: VmWorld, run: mischief.Run) -> tuple[str, str]:
+    """A run that is still under way has shown what it had to; what it said."""
     if (pid := find(world, "alpha", RUN)) is not None:
         world.run("alpha", f"kill -INT {pid}", check=False)
-    run.process.communicate(timeout=120 * SLOW)
+    return run.process.communicate(timeout=120 * SLOW)
 
 
 def ended(world: VmWorld, run: mischief.Run, cut: str) -> None:
