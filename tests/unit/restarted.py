@@ -85,7 +85,7 @@ def killed_after(owner: Any, name: str) -> None:
 DEATHS: dict[str, tuple[Any, str]] = {
     "kept": (awaited, "keep"),  # the record is on disk, and the kernel is not yet chosen
     "taken": (restarting, "take"),  # the run was taken up, and nothing is measured yet
-    "measured": (Store, "trial"),  # a trial is stored, and the next boot not yet asked for
+    "measured": (Store, "keep_trial"),  # a trial is stored, and the next boot not yet asked for
 }
 
 
