@@ -89,7 +89,7 @@ def test_three_and_four_members_in_words(members: int, said: str) -> None:
     rates = {(n, block): (941e6 if n == 1 else most if n > 4 else 2 * 941e6) for n in FLOWS for block in BLOCKS}
     seen = judged(rates)
     assert seen.members == members and said in seen.sentences[0] and "95 % of them used" in seen.sentences[0]
-    assert seen.odds == odds(16, members, 0.7) and len(seen.sentences) == 1
+    assert seen.odds == odds(16, members, 1.4 / members) and len(seen.sentences) == 1
 
 
 @pytest.mark.parametrize("names", [("ix0", "ix1", "ix2"), ("ix0", "ix1", "ix2", "ix3")])
@@ -151,8 +151,16 @@ def test_uneven_is_said_only_of_two_blocks_and_with_the_odds() -> None:
     assert "a second block of ports tells" in one.sentences[1]
     both = judged({**short, (16, 30001): 1.52e9})
     assert "in each of 2 blocks of ports" in both.sentences[1] and "8 of 100 draws" in both.sentences[1]
+    assert "the fullest member gets 70 % of them or more" in both.sentences[1]
     lucky = judged({**short, (16, 30001): 1.87e9})
     assert len(lucky.sentences) == 1
+
+
+def test_with_four_members_the_odds_are_those_of_one_that_gets_as_much_above_its_even_share() -> None:
+    steps = {1: 1.0, 2: 2.0, 4: 3.0, 8: 4.0, 16: 3.4}
+    seen = judged({(flows, block): times * 941e6 for flows, times in steps.items() for block in BLOCKS})
+    assert seen.members == 4, seen
+    assert f"35 % of them or more in {100 * odds(16, 4, 0.35):.0f} of 100 draws" in seen.sentences[1]
 
 
 def test_nothing_is_said_where_ports_were_the_system_s_choice() -> None:

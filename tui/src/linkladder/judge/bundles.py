@@ -25,7 +25,7 @@ MOST = 8  # the largest number of members that is considered
 SLACK = 0.25  # how far a sum may lie from a whole number of members
 SURE = 0.5  # the chance above which a number of members is called likely
 SHORT = 0.12  # share of what the members can carry; if more is unused, the flows are called uneven
-LOPSIDED = 0.7  # share of the flows on one member
+LOPSIDED = 1.4  # times its even share of the flows on one member; 70 % of them where there are two
 
 
 def judge_bundles(rung: RungResult, deal: Contract) -> tuple[BundleJudgement, ...]:
@@ -93,13 +93,14 @@ def _judge(rung: RungResult, way: Direction, deal: Contract) -> BundleJudgement 
     worst = [rates[top] for rates in blocks if top in rates]
     unused = 1 - max(worst) / (members * one)
     chance = sum(p for m, p in chances.items() if few or m == members)
-    luck = odds(top, members, LOPSIDED)
+    lopsided = min(1.0, LOPSIDED / members)
+    luck = odds(top, members, lopsided)
     made = replace(made, members=members, chance=chance, odds=luck, unused=max(0.0, unused))
     at_ceiling, by_end = made.most_bps > 0.95 * limit, top in seen.ends
     least = say.AT_CEILING if at_ceiling else say.BY_AN_END if by_end else say.FEW_FLOWS if few else ""
     sentences = [say.concluded(made, least)]
     if members > 1 and unused > SHORT and (at_ceiling or not least):
-        sentences.append(say.uneven(made, len(worst)) if len(worst) > 1 else say.one_block(made))
+        sentences.append(say.uneven(made, len(worst), lopsided) if len(worst) > 1 else say.one_block(made))
     return replace(made, sentences=tuple(sentences))
 
 

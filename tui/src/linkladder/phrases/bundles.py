@@ -60,12 +60,12 @@ def concluded(seen: BundleJudgement, least: str = "") -> str:
     return f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: {found}; one flow gets one member."
 
 
-def uneven(seen: BundleJudgement, blocks: int) -> str:
-    """The flows were uneven in every block of ports."""
+def uneven(seen: BundleJudgement, blocks: int, lopsided: float) -> str:
+    """The flows were uneven in every block of ports; `seen.odds` are those of the share `lopsided` on one member."""
     return (
         f"With {seen.most_flows} flows the sum is {100 * seen.unused:.0f} % short of what {seen.members} members "
-        f"carry, in each of {blocks} blocks of ports; by chance the fuller member gets 70 % of them or more in "
-        f"{100 * seen.odds:.0f} of 100 draws."
+        f"carry, in each of {blocks} blocks of ports; by chance the fullest member gets "
+        f"{100 * lopsided:.0f} % of them or more in {100 * seen.odds:.0f} of 100 draws."
     )
 
 

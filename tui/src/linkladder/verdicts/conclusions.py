@@ -35,7 +35,7 @@ class BundleJudgement:
     members: int  # the most likely number; 0 if it cannot be told
     chance: float  # the probability of that number, 0..1
     steps: dict[str, float] = field(default_factory=dict)  # flows -> bps
-    odds: float = 0.0  # the probability that hashing puts 70 % of the flows or more on one member
+    odds: float = 0.0  # the probability that hashing puts 1.4 times its even share of the flows, or more, on one member
     unused: float = 0.0  # share of what that many members can carry that stayed unused
     held: str = ""  # the limiter that held the flows, if it was not the way, so that no number can be told
     sentences: tuple[str, ...] = ()
