@@ -6,6 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 work=$top/.work/lab-vm
+# shellcheck source=image/lib.sh
 . "$here/lib.sh"
 space=linkladder-vm
 session=linkladder-vm
