@@ -49,7 +49,7 @@ from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # share of a result by which its flows may differ from it, besides the measuring error
-EXACT = 0.002  # share of a rate by which its seconds may differ from it, as it is counted from them
+EXACT = 0.01  # share of a rate by which its seconds may differ from it, as it is counted from them
 WHOLE = 0.9  # share of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
