@@ -1,15 +1,17 @@
-"""Reads the addresses of interfaces, in the same way on every system."""
+"""Reads the addresses of interfaces and of those who send to them, in the same way on every system."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import psutil
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+Source = tuple[Any, ...]  # where a datagram came from, as a socket tells it
 
 
 def parse(text: str) -> Address | None:
@@ -57,3 +59,12 @@ def same_subnet(local: str, remote: str) -> bool:
     if mine is None or theirs is None or mine.version != theirs.version:
         return False
     return any(interface.ip == mine and theirs in interface.network for _, interface in own())
+
+
+def host_of(source: Source) -> str:
+    """The sender's address, with the number of its interface where it is link-local."""
+    return f"{str(source[0]).partition('%')[0]}%{source[3] if len(source) == 4 else 0}"
+
+
+def version_of(source: Source) -> int:
+    return 6 if len(source) == 4 else 4

@@ -19,20 +19,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
+from linkladder.host.addresses import Source, host_of, version_of
 from linkladder.pairing.window_events import Appliance
 from linkladder.trust.peers import NAME
 
 if TYPE_CHECKING:
     from linkladder.pairing.sieve import Sieve
 
-Source = tuple[Any, ...]
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
@@ -93,14 +93,10 @@ class Discovery:
 
         self._mine, self._changed, self._port = mine, changed, port
         self._heard: dict[str, Appliance] = {}
-        self._proven: dict[
-            str, Source
-        ] = {}  # where those appliances are that have answered a question to their address
+        self._proven: dict[str, Source] = {}  # where those are that have answered a question to their address
         self._tokens = Tokens()
-        self._sieves: dict[int, Sieve] = {
-            4: Sieve(self._tokens),
-            6: Sieve(self._tokens),
-        }  # a flood by one family leaves the other free
+        # One for each IP version, so that a flood by one leaves the other free.
+        self._sieves: dict[int, Sieve] = {4: Sieve(self._tokens), 6: Sieve(self._tokens)}
         self._tried: dict[str, float] = {}
         self._sent = {4: 0, 6: 0}  # to strangers, since the last choice
         self._choice: asyncio.TimerHandle | None = None
@@ -226,7 +222,7 @@ class Discovery:
         self._choice, self._sent = None, {4: 0, 6: 0}
         proven = {host_of(where) for where in self._proven.values()}
         for sieve in self._sieves.values():
-            for data, source in sieve.chosen(proven, self._asked):
+            for data, source in sieve.chosen(proven, self._asked, TICK):
                 self._take(data, source)
 
     def _take(self, data: bytes, source: Source) -> None:
@@ -309,15 +305,6 @@ def interface_of(source: Source) -> str:
             if address.version == interface.version and address in interface.network and not interface.ip.is_loopback:
                 return name
     return ""
-
-
-def host_of(source: Source) -> str:
-    """The sender's address, with the number of its interface where it is link-local."""
-    return f"{str(source[0]).partition('%')[0]}%{source[3] if len(source) == 4 else 0}"
-
-
-def version_of(source: Source) -> int:
-    return 6 if len(source) == 4 else 4
 
 
 def _with_zone(source: Source, interface: str) -> str:

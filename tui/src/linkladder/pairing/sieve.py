@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Collection
 
-from linkladder.pairing.discovery import TICK, Source, host_of
+from linkladder.host.addresses import Source, host_of
 
 Datagram = tuple[bytes, Source]
 
@@ -69,8 +69,8 @@ class Sieve:
             self._waiting[host] = (kept if random.randrange(came + 1) else (data, source), came + 1)
         return False
 
-    def chosen(self, proven: Collection[str], called: Collection[str]) -> list[Datagram]:
-        """Those of the last tick that are read; `proven` are hosts that answered, `called` tokens of calls to all."""
+    def chosen(self, proven: Collection[str], called: Collection[str], seconds: float) -> list[Datagram]:
+        """Those of the last `seconds` that are read; `proven` hosts answered, `called`: tokens of calls to all."""
         ranks: tuple[list[str], ...] = ([], [], [])
         for host, ((data, _), _) in self._waiting.items():
             echo = _ECHO.search(data)
@@ -78,7 +78,7 @@ class Sieve:
             ranks[0 if first else 1 if self._seen(host) else 2].append(host)
         for rank in ranks:
             random.shuffle(rank)
-        most = int(PER_SECOND * TICK)
+        most = int(PER_SECOND * seconds)
         share = 2 * most // 5
         shares = [host for rank in ranks for host in rank[:share]]
         hosts = (shares + [host for rank in ranks for host in rank[share:]])[:most]

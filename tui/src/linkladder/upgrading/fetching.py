@@ -20,12 +20,14 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkladder import units
 from linkladder.errors import EnvironmentFault
 from linkladder.upgrade import Manifest, read_head, verify
-from linkladder.upgrading import Progress
+
+if TYPE_CHECKING:
+    from linkladder.upgrading import Progress
 
 SPARE = 64 << 20
 BLOCK = 1 << 18
