@@ -122,7 +122,7 @@ def test_the_menus_that_it_names_are_there() -> None:
     assert len(named) == 4 and set(named) <= {one.label for one in steps}
     shown = "".join((TOP / file).read_text(encoding="utf-8") for file in ("docs/image.md", "image/lab-vm.sh"))
     entries = re.findall(r"\bSystem, (ssh access|\w+(?: size)?)", shown.replace("\n", " "))
-    assert set(entries) == {"Upgrade", "Frame size", "ssh access", "Addresses"}
+    assert set(entries) == {"Update", "Frame size", "ssh access", "Addresses"}
     assert set(entries) <= {label for _, label, _ in system.ACTIONS}
     picture = html.unescape((TOP / "docs/system.svg").read_text(encoding="utf-8")).replace("\xa0", " ")
     assert [words for _, _, words in system.ACTIONS if words not in picture] == [], "docs/pictures.py draws it anew"

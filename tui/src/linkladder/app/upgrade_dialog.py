@@ -34,7 +34,7 @@ async def upgrade(app: ServicesApp) -> bool:
     if now is None:
         return False
     words = now.words[:1].upper() + now.words[1:]
-    source = await app.push_screen_wait(Ask("Upgrade", FROM.format(words=words), "stick"))
+    source = await app.push_screen_wait(Ask("Update", FROM.format(words=words), "stick"))
     if not source:
         return False
     error = await app.push_screen_wait(Upgrading(source))
@@ -53,7 +53,7 @@ class Upgrading(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
-            yield Static("Upgrade", classes="heading", markup=False)
+            yield Static("Update", classes="heading", markup=False)
             yield Static("The signature is verified first.", id="what", markup=False)
             yield Static("looking ...", id="passed", classes="line", markup=False)
 

@@ -35,7 +35,7 @@ ACTIONS = [
     ("ssh", "ssh access", "off until you give a key or a password"),
     ("kernel", "Kernel", "boot another one, once"),
     ("mtu", "Frame size", "jumbo frames for a test adapter, or ordinary ones"),
-    ("upgrade", "Upgrade", "a new system by a signed file; kept if it is healthy"),
+    ("upgrade", "Update", "a new system by a signed file; kept if it is healthy"),
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
