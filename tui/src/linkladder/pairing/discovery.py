@@ -33,7 +33,6 @@ from linkladder.trust.peers import NAME
 if TYPE_CHECKING:
     from linkladder.pairing.sieve import Sieve
 
-
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
 EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
@@ -163,10 +162,9 @@ class Discovery:
             asking = self._question()
             for target in targets(self._port):
                 self._send(asking, target)
-            for gone in [
-                a for a in self._heard.values() if now - a.heard > FORGET * (3 if a.id in self._proven else 1)
-            ]:
-                self._forget(gone)
+            for one in tuple(self._heard.values()):
+                if now - one.heard > FORGET * (3 if one.id in self._proven else 1):
+                    self._forget(one)
             for where in self._proven.values():
                 self._ask(where)  # of its other beacons a flood may hide all
             await asyncio.sleep(EVERY)

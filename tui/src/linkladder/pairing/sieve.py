@@ -23,6 +23,7 @@ BITS = 1 << 23  # of what is remembered of sources: 1 MB, twice
 AGE = 3.0  # seconds for which a source is remembered, at least
 ANSWERED_IN = 5.0  # seconds after which a token proves nothing
 UNIT = 1e-5  # seconds
+AT_ONCE = 0.1  # seconds after which a host that answers is read at once again
 _ECHO = re.compile(rb'"echo":"([0-9a-f]{16})"')
 
 
@@ -55,19 +56,29 @@ class Sieve:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._salt = secrets.randbits(60)
+        self._read: dict[str, float] = {}  # the hosts that were read at once, and when the last time
         self._waiting: dict[str, tuple[Datagram, int]] = {}  # of each source one, and how many came from there
         self._before, self._now, self._turned = bytearray(BITS // 8), bytearray(BITS // 8), time.monotonic()
 
     def add(self, data: bytes, source: Source) -> bool:
         """Whether it proves where it comes from, and is to be read at once; else it waits for the next choice."""
-        echo = _ECHO.search(data)
-        if echo and self._tokens.trip(source, echo[1].decode()) is not None:
+        echo, host = _ECHO.search(data), host_of(source)
+        if echo and self._tokens.trip(source, echo[1].decode()) is not None and self._at_once(host):
             return True
-        host = host_of(source)
         kept, came = self._waiting.get(host, ((data, source), 0))
         if came or len(self._waiting) < KEPT:  # the first of a moment that nobody chooses are as good as any
             self._waiting[host] = (kept if random.randrange(came + 1) else (data, source), came + 1)
         return False
+
+    def _at_once(self, host: str) -> bool:
+        """Whether this host may be read at once: its token is good for seconds, in which it could send any number."""
+        now = time.monotonic()
+        if now - self._read.get(host, -AT_ONCE) < AT_ONCE:
+            return False
+        if len(self._read) >= KEPT:
+            self._read.clear()
+        self._read[host] = now
+        return True
 
     def chosen(self, proven: Collection[str], called: Collection[str], seconds: float) -> list[Datagram]:
         """Those of the last `seconds` that are read; `proven` hosts answered, `called`: tokens of calls to all."""
