@@ -48,6 +48,20 @@ def journal(own_state: Path) -> Iterator[Journal]:
     made.unlock()
 
 
+@pytest.fixture
+def changeable(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Settings that the helper changes in memory alone, as found and as they are now."""
+    now = {"mtu": "1500"}
+
+    async def change(verb: str, *words: str) -> privilege.Completed:
+        now[verb] = words[1]
+        return privilege.Completed(0, "", "")
+
+    monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
+    monkeypatch.setattr(privilege, "run", change)
+    return now
+
+
 UNDO = """
 import sys
 from linkladder.priv import undo, verbs
@@ -237,22 +251,18 @@ async def test_one_that_is_killed_is_replaced(journal: Journal, processes: list[
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("instead", ["/nowhere", "false"])
 async def test_where_none_can_replace_it_the_loan_ends_at_once(
-    own_state: Path, processes: list[int], monkeypatch: pytest.MonkeyPatch, instead: str
+    own_state: Path,
+    processes: list[int],
+    changeable: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    instead: str,
 ) -> None:
     """The loan of a trial of hours would have nobody to end it."""
-    now = {"mtu": "1500"}
-
-    async def change(verb: str, *words: str) -> privilege.Completed:
-        now[verb] = words[1]
-        return privilege.Completed(0, "", "")
-
-    monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
-    monkeypatch.setattr(privilege, "run", change)
     undo = Undo(60)
     lease = settings.Lease([settings.mtu(LOOPBACK, 9000)], undo)
     await lease.acquire()
     first = undo._watching
-    assert first and now == {"mtu": "9000"}
+    assert first and changeable == {"mtu": "9000"}
     monkeypatch.setattr(privilege, "command", lambda verb: [instead])
     os.kill(processes[0], signal.SIGKILL)
     await asyncio.wait_for(first, 20)
@@ -260,7 +270,7 @@ async def test_where_none_can_replace_it_the_loan_ends_at_once(
     lending._lease = lease
     with pytest.raises(wire.Refused, match="the process that would put the settings back was killed"):
         await lending.renew()
-    assert now == {"mtu": "1500"} and overview.on_loan() is None
+    assert changeable == {"mtu": "1500"} and overview.on_loan() is None
     with pytest.raises(wire.Refused, match="nothing is on loan"):
         await lending.renew()
 
@@ -326,17 +336,9 @@ async def test_nothing_is_changed_where_no_undo_starts(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 async def test_nothing_is_changed_where_there_is_no_room_to_start_an_undo(
-    own_state: Path, monkeypatch: pytest.MonkeyPatch
+    own_state: Path, changeable: dict[str, str]
 ) -> None:
     """No socket, no pipe or no process: however many descriptors are left, it is refused in words, or lent."""
-    now = {"mtu": "1500"}
-
-    async def change(verb: str, *words: str) -> privilege.Completed:
-        now[verb] = words[1]
-        return privilege.Completed(0, "", "")
-
-    monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
-    monkeypatch.setattr(privilege, "run", change)
     told: list[str] = []
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     for room in range(20):
@@ -347,7 +349,7 @@ async def test_nothing_is_changed_where_there_is_no_room_to_start_an_undo(
             await lease.acquire()
         except LinkladderError as error:
             told.append(in_a_line(error))
-            assert now == {"mtu": "1500"}
+            assert changeable == {"mtu": "1500"}
         else:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
             await lease.release()
