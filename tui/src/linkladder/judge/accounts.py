@@ -27,7 +27,7 @@ from linkladder.judge.contradictions import (
 from linkladder.judge.copies import copies
 from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.recount import recount, refuted, unreadable
+from linkladder.judge.recount import EXACT, recount, refuted, unreadable
 from linkladder.judge.recount_answers import of_another_path, recount_answers
 from linkladder.model import (
     Company,
@@ -49,7 +49,6 @@ from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # share of a result by which its flows may differ from it, besides the measuring error
-EXACT = 0.01  # share of a rate by which its seconds may differ from it, as it is counted from them
 WHOLE = 0.9  # share of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen

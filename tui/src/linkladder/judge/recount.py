@@ -37,7 +37,7 @@ from linkladder.model.several_legs import counted_together, share
 from linkladder.phrases import accounts as say
 
 AGREE = 0.02  # share by which a part of a long trial that is read again may differ
-EXACT = 0.01  # share by which a rate that is read again may differ
+EXACT = 0.01  # share by which a rate may differ from what its own seconds, or its output read again, make
 LOST = 0.001  # share of the datagrams
 JOINED = 1.5  # seconds; a longer interval stands for several seconds whose lines were not kept
 EDGE = 0.05  # seconds by which a record's second may begin earlier than the output's
