@@ -57,6 +57,8 @@ __all__ = [
     "windows",
 ]
 
+MOST_QUEUES = 64  # of one card that are told
+
 
 def system() -> str:
     """'Linux' or 'FreeBSD'."""
@@ -90,7 +92,7 @@ def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
 
 def queues(name: str) -> tuple[QueueCounters, ...]:
     """What came in by each receive queue of a card, and the core that takes it; () if the system does not tell."""
-    return backend().queues(name)
+    return backend().queues(name)[:MOST_QUEUES]
 
 
 def tcp_counters() -> TcpCounters:

@@ -111,7 +111,7 @@ class FreeBSD:
         cores = freebsd_queues.cores(values)
         return tuple(
             QueueCounters(name, n, packets.get(n), interrupts.get(n), place_of(cores[n]) if n in cores else None)
-            for n in sorted({*packets, *interrupts})[: freebsd_queues.MOST]
+            for n in sorted({*packets, *interrupts})
         )
 
     def tcp_counters(self) -> TcpCounters:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-MOST = 64  # the most queues of one card that are told
 # A queue's packets as the drivers of vmx, ixl, vtnet (rxq), mce (rxstat) and ix (queue) name them.
 _PACKETS = re.compile(
     r"\.(?:rxq|rxstat|queue)_?(\d+)\.(?:hstats\.(?:ucast|mcast|bcast)_packets|rx_packets|packets|ipackets)$"

@@ -13,7 +13,6 @@ from linkladder.model import QueueCounters
 NET, IRQ = Path("/sys/class/net"), Path("/proc/irq")
 INTERRUPTS = Path("/proc/interrupts")
 MANY = 512  # the most interrupts of one card that are read
-MOST = 64  # the most queues of one card that are told
 # As drivers name a receive queue's count of packets, and its interrupt.
 _PACKETS = re.compile(
     r"^(?:rx_queue_(\d+)_(?:xdp_)?packets|rx-?(\d+)[._](?:rx_)?packets|queue_(\d+)_rx_cnt|rx_packets\[(\d+)\])$"
@@ -33,7 +32,7 @@ def queues(name: str, statistics: Mapping[str, int]) -> tuple[QueueCounters, ...
     numbers = {file.parent.name: file for file in _affinities(name)}
     interrupts = interrupts_by_queue(_read(INTERRUPTS), numbers) if numbers else {}
     found = []
-    for number in sorted({*packets, *interrupts})[:MOST]:
+    for number in sorted({*packets, *interrupts}):
         irq, count = interrupts.get(number, ("", None))
         steered = linux_text.cores_of_mask(_read(NET / name / "queues" / f"rx-{number}" / "rps_cpus"))
         cores = steered or (linux_text.cores_of_list(_read(numbers[irq])) if irq else ())
