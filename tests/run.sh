@@ -111,8 +111,8 @@ amiss() {
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
 # of what rungs and several paths carry, go in six lanes with nothing else beside them, as a busy machine loses datagrams
-# of its own: together they take a third of two cores. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
-# core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
+# of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what
+# a core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
 # wrong in a run; settings on loan; strangers and pairings; and all others, people above all. The real tools over loopback
 # are measured beside them. Seven lanes need the cores, and wait now and then as well; they are nice to those that measure:
 # screens, in three parts, units, in two, the judge, and everything else; and the types are checked. Whoever measures over

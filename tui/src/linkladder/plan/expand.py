@@ -52,7 +52,7 @@ def _shares(contract: Contract, values: dict[str, Any]) -> list[float]:
     percents = values.pop("udp_percent", [])
     if not percents:
         return []
-    from linkladder.judge import ceiling  # imported late, for the same reason
+    from linkladder.judge import ceiling  # imported late, as loading the judge takes long
 
     full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
     return [full * percent / 100 for percent in percents]
@@ -74,7 +74,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     lent = values.pop("settings", [()])
     places = values.pop("affinity", [Affinity.FREE])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
-        from linkladder.judge import whole_datagram  # imported late, as loading the judge takes long
+        from linkladder.judge import whole_datagram  # imported late, for the same reason
 
         values["write_size"] = whole_datagram(contract)  # one that is split into fragments would make no even stream
     rates = [*values.pop("udp_rate", []), *_shares(contract, values)] or [None]

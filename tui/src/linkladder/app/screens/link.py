@@ -141,9 +141,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             of_link = view.link.path(RungName.DC_LINK) or self._guess(view, RungName.DC_LINK)
             self.carrier = carrier(view.host, of_link.local)
         c = view.link.contract or first_contract(self.carrier)
-        first = (
-            view.link.plan or ("" if view.last_plan in SHORT else view.last_plan) or "quick"
-        )  # none that changes things
+        last = "" if view.last_plan in SHORT else view.last_plan  # none that changes settings
+        first = view.link.plan or last or "quick"
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
             Horizontal(
