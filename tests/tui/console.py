@@ -56,6 +56,13 @@ class Console:
             time.sleep(0.25)
         raise AssertionError(f"never saw {words!r} on:\n{self._tmux('capture-pane', '-p', '-S', '-500')}")
 
+    def until_without(self, words: str, seconds: float = 60.0) -> None:
+        """Wait until the words have left the screen."""
+        end = time.monotonic() + seconds
+        while words in " ".join(self.screen().split()):
+            assert time.monotonic() < end, f"still {words!r} on:\n{self.screen()}"
+            time.sleep(0.05)
+
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
