@@ -213,7 +213,7 @@ class Discovery:
                 return
             if self._sieves[version_of(source)].add(data, source):
                 self._take(data, source)
-            elif self._choice is None:
+            if self._choice is None:
                 self._choice = asyncio.get_running_loop().call_later(TICK, self._choose)
 
     def _choose(self) -> None:

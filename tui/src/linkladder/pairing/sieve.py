@@ -1,7 +1,8 @@
 """Chooses which beacons are read when strangers send more than can be: who answers where he says he is comes first.
 
 A question to one address carries a token that only whoever receives there can send back. Of all else a fixed number is
-read a second, of each source one at a time: shares of who answered, of who was heard before, and of all.
+read: the first of each moment at once, so that nobody waits where there is no flood; of the others, of each source one,
+shares of who answered, of who was heard before, and of all.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ BITS = 1 << 23  # of what is remembered of sources: 1 MB, twice
 AGE = 3.0  # seconds for which a source is remembered, at least
 ANSWERED_IN = 5.0  # seconds after which a token proves nothing
 UNIT = 1e-5  # seconds
+FIRST = 20  # beacons that are read at once between two choices, whoever sends them
 AT_ONCE = 0.1  # seconds after which a host that answers is read at once again
 _ECHO = re.compile(rb'"echo":"([0-9a-f]{16})"')
 
@@ -56,14 +58,18 @@ class Sieve:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._salt = secrets.randbits(60)
+        self._first = 0  # read at once since the last choice
         self._read: dict[str, float] = {}  # the hosts that were read at once, and when the last time
         self._waiting: dict[str, tuple[Datagram, int]] = {}  # of each source one, and how many came from there
         self._before, self._now, self._turned = bytearray(BITS // 8), bytearray(BITS // 8), time.monotonic()
 
     def add(self, data: bytes, source: Source) -> bool:
-        """Whether it proves where it comes from, and is to be read at once; else it waits for the next choice."""
+        """Whether it is to be read at once; else it waits for the next choice."""
         echo, host = _ECHO.search(data), host_of(source)
         if echo and self._tokens.trip(source, echo[1].decode()) is not None and self._at_once(host):
+            return True
+        if self._first < FIRST:
+            self._first += 1
             return True
         kept, came = self._waiting.get(host, ((data, source), 0))
         if came or len(self._waiting) < KEPT:  # the first of a moment that nobody chooses are as good as any
@@ -89,12 +95,13 @@ class Sieve:
             ranks[0 if first else 1 if self._seen(host) else 2].append(host)
         for rank in ranks:
             random.shuffle(rank)
-        most = int(PER_SECOND * seconds)
+        most = int(PER_SECOND * seconds) - self._first
         share = 2 * most // 5
         shares = [host for rank in ranks for host in rank[:share]]
         hosts = (shares + [host for rank in ranks for host in rank[share:]])[:most]
         found = [self._waiting[host][0] for host in hosts]
         self._remember()
+        self._first = 0
         return found
 
     def _remember(self) -> None:
