@@ -110,23 +110,28 @@ amiss() {
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
-# of what rungs and several paths carry, go in six lanes with nothing else beside them, as a busy machine loses datagrams
+# of what rungs and several paths carry, go in seven lanes with nothing else beside them, as a busy machine loses datagrams
 # of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what
 # a core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
 # wrong in a run; settings on loan; strangers and pairings; and all others, people above all. The real tools over loopback
-# are measured beside them. Seven lanes need the cores, and wait now and then as well; they are nice to those that measure:
-# screens, in three parts, units, in two, the judge, and everything else; and the types are checked. Whoever measures over
-# loopback has one of its own. Lanes that go side by side take about as long as each other.
+# are measured beside them. Ten lanes need the cores, and wait now and then as well; they are nice to those that measure:
+# units, in four parts by their first letter, screens, in three, forged documents, the image, and everything else; and the
+# types are checked. Whoever measures over loopback has one of its own. Lanes that go side by side take about as long as
+# each other.
+limits='tests/lab/test_limiter.py tests/lab/test_cards.py'
+losses='tests/lab/test_limiter_loss.py tests/lab/test_planted_draws.py'
+policers='tests/lab/test_limiter_policers.py tests/lab/test_limiter_late.py'
+unshaped='tests/lab/test_limiter_unshaped.py tests/lab/test_bundle_in_turn.py'
 flows='tests/lab/test_bundle.py tests/lab/test_paths.py'
-rungs='tests/lab/test_ladder.py tests/lab/test_cards.py'
-late='tests/lab/test_limiter_late.py tests/lab/test_pairs.py'
+rungs=tests/lab/test_ladder.py
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
-	tests/lab/test_every_tool.py tests/lab/test_panes.py tests/lab/test_lab_command.py
+	tests/lab/test_every_tool.py tests/lab/test_panes.py tests/lab/test_lab_command.py tests/lab/test_member_down.py
 	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
 troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py'
-loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_loans_in_need.py tests/lab/test_member_down.py'
+loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_loans_in_need.py'
 strangers='tests/security tests/lab/test_pairing.py tests/unit'
 tools=tests/unit/test_tools_real.py
+forged=tests/judge/forged/test_forged.py
 
 tests() {
 	rm -rf .work/tests-*.xml .work/cache-*
@@ -137,29 +142,35 @@ tests() {
 	good=0
 	pytest alone tests/lab -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
-	beside losses tests/lab/test_limiter_loss.py -m calm
-	# shellcheck disable=SC2086  # a list of files
+	# shellcheck disable=SC2086  # lists of files
+	beside losses $losses -m calm
+	# shellcheck disable=SC2086
+	beside policers $policers -m calm
+	# shellcheck disable=SC2086
+	beside unshaped $unshaped -m calm
+	# shellcheck disable=SC2086
 	beside flows $flows -m calm
-	# shellcheck disable=SC2086
 	beside rungs $rungs -m calm
-	# shellcheck disable=SC2086
-	beside late $late -m calm
 	# shellcheck disable=SC2046,SC2086
-	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' $(printf ' --ignore %s' $flows $rungs $late) -m calm
-	pytest limits tests/lab/test_limiter.py -m calm || good=1
+	beside sums tests/lab $(printf ' --ignore %s' $limits $losses $policers $unshaped $flows $rungs) -m calm
+	# shellcheck disable=SC2086
+	pytest limits $limits -m calm || good=1
 	ended
 	network=tests/own_network.sh
 	beside tools $tools -m 'not lab'
 	calmly='nice -n 8'
 	types >.work/types.txt 2>&1 &
 	lanes="$lanes types=$!"
-	beside units tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[q-z]*' -m 'not lab'
-	beside rest tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-p]*' -m 'not lab'
-	beside judge tests/judge -m 'not lab'
-	beside other --ignore tests/unit --ignore tests/tui --ignore tests/judge -m 'not lab'
-	beside places tests/tui --ignore-glob 'tests/tui/test_[i-z]*' -m 'not lab'
-	beside ladders tests/tui --ignore-glob 'tests/tui/test_[a-hs-z]*' -m 'not lab'
-	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-r]*' -m 'not lab'
+	beside units-1 tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[j-t]*' -m 'not lab'
+	beside units-2 tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-ilrsu-z]*' -m 'not lab'
+	beside units-3 tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-km-rt-z]*' -m 'not lab'
+	beside units-4 tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-qs-z]*' -m 'not lab'
+	beside forged $forged -m 'not lab'
+	beside image tests/image -m 'not lab'
+	beside other tests --ignore $forged --ignore tests/unit --ignore tests/tui --ignore tests/image -m 'not lab'
+	beside places tests/tui --ignore-glob 'tests/tui/test_[l-z]*' -m 'not lab'
+	beside ladders tests/tui --ignore-glob 'tests/tui/test_[a-krsu-z]*' -m 'not lab'
+	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-qt]*' -m 'not lab'
 	calmly=''
 	network=''
 	labs='lab and not alone and not calm'
@@ -172,7 +183,7 @@ tests() {
 	# shellcheck disable=SC2086
 	beside strangers $strangers -m "$labs"
 	# shellcheck disable=SC2046,SC2086
-	pytest people $(printf ' --ignore %s' $paths $troubles $loans $strangers) -m "$labs" || good=1
+	pytest people tests $(printf ' --ignore %s' $paths $troubles $loans $strangers) -m "$labs" || good=1
 	ended
 	trap - EXIT
 	return "$good"

@@ -45,8 +45,12 @@ RIGHT = {
     "starved-sender": LimiterKind.SENDER,
     "starved-receiver": LimiterKind.RECEIVER,
 }
-TOLD_BY_UDP = ("small-burst", "policer", "rare-loss", "loss", "heavy-loss")  # the others do without
-SET_IN_LATE = ("bucket", "outage", "starved-sender", "starved-receiver")  # when the trial is under way
+# Each in a file of its own, so that they can be measured beside each other.
+LOSSES = ("rare-loss", "loss", "heavy-loss")
+POLICERS = ("small-burst", "policer", "bucket")
+SET_IN_LATE = ("outage", "starved-sender", "starved-receiver")  # when the trial is under way
+UNSHAPED = ("window", "growth", "black-hole")  # the link carries all that was sold
+TOLD_BY_UDP = (*LOSSES, "small-burst", "policer")  # the others do without
 MAY_STAY_OPEN = ("small-burst", "busy-sender")  # on a machine with other work nothing is paced evenly, and both fit
 NEARLY_ALL = 0.97  # of the ceiling
 SEGMENT, FRAME = 1448, 1514  # bytes of payload, and of the frame that a contract counts

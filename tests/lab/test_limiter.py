@@ -2,8 +2,7 @@
 
 Nothing is replaced: `linkladder run` measures between two appliances, and what is held against the draw is the limiter
 in the document that it writes.  One draw of each kind; LINKLADDER_DRAWS=10 measures ten of each and asks for nine right
-ones (with test_limiter_late.py and test_limiter_loss.py about forty minutes).  LINKLADDER_DRAWS_KEEP=FOLDER keeps every
-document.
+ones (with the other test_limiter_*.py about forty minutes).  LINKLADDER_DRAWS_KEEP=FOLDER keeps every document.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ ALONE = ("own-card", "busy-sender", "busy-queue")  # need the cores, or take the
 KINDS = [
     pytest.param(kind, marks=pytest.mark.alone if kind in ALONE else pytest.mark.calm)
     for kind in limits.RIGHT
-    if kind not in (*limits.TOLD_BY_UDP, *limits.SET_IN_LATE)
+    if kind not in (*limits.LOSSES, *limits.POLICERS, *limits.SET_IN_LATE, *limits.UNSHAPED)
 ]
 
 

@@ -1,4 +1,4 @@
-"""Random loss and policers are told apart: as test_limiter.py does it, of links that drop what they could carry."""
+"""Random loss is named: as test_limiter.py does it, of links that drop what they could carry."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.mark.timeout(limits.PATIENCE)
-@pytest.mark.parametrize("kind", limits.TOLD_BY_UDP)
+@pytest.mark.parametrize("kind", limits.LOSSES)
 def test_what_limits_is_named(lab: Lab, tmp_path: Path, kind: str) -> None:
     limits.named(lab, kind, tmp_path)

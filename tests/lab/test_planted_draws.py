@@ -26,8 +26,13 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
-@pytest.mark.alone  # what is measured without a limit needs the cores
-@pytest.mark.parametrize("kind", KINDS if DRAWS else [QUICK])
+# What is measured without a limit needs the cores; the one of every run is held to far less.
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.alone) for kind in KINDS]
+    if DRAWS
+    else [pytest.param(QUICK, marks=pytest.mark.calm)],
+)
 def test_what_was_planted_is_found_and_nothing_else(kind: str, lab: Lab, tmp_path: Path) -> None:
     found = []
     for seed in range(FIRST, FIRST + max(1, DRAWS)):

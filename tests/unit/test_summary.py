@@ -63,8 +63,9 @@ case "$*" in
 esac
 """
 LANES = [
-    "alone", "flows", "judge", "ladders", "late", "limits", "loans", "losses", "other", "paths", "people", "places",
-    "rest", "rungs", "screens", "strangers", "sums", "tools", "troubles", "units",
+    "alone", "flows", "forged", "image", "ladders", "limits", "loans", "losses", "other", "paths", "people", "places",
+    "policers", "rungs", "screens", "strangers", "sums", "tools", "troubles", "units-1", "units-2", "units-3",
+    "units-4", "unshaped",
 ]  # fmt: skip
 
 

@@ -1,0 +1,25 @@
+"""Policers are told from random loss: as test_limiter.py does it, of links that drop what is over a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import limits
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.calm]  # what a busy machine loses is taken for the path's
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("lpo").paired() as made:
+        yield made
+
+
+@pytest.mark.timeout(limits.PATIENCE)
+@pytest.mark.parametrize("kind", limits.POLICERS)
+def test_what_limits_is_named(lab: Lab, tmp_path: Path, kind: str) -> None:
+    limits.named(lab, kind, tmp_path)

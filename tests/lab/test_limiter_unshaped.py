@@ -1,0 +1,25 @@
+"""What limits though the link carries all that was sold is named: as test_limiter.py does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import limits
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.calm]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("lun").paired() as made:
+        yield made
+
+
+@pytest.mark.timeout(limits.PATIENCE)
+@pytest.mark.parametrize("kind", limits.UNSHAPED)
+def test_what_limits_is_named(lab: Lab, tmp_path: Path, kind: str) -> None:
+    limits.named(lab, kind, tmp_path)
