@@ -66,3 +66,10 @@ def test_every_record_says_what_it_is() -> None:
             if dataclasses.is_dataclass(k) and (k.__doc__ or "").startswith(f"{k.__name__}(")
         ]
     assert not silent
+
+
+def test_a_command_that_ends_does_not_search_what_it_leaves_for_garbage() -> None:
+    code = "import atexit, gc; from linkladder.cli import main; atexit.register(lambda: print(len(gc.get_objects())))"
+    argv = [sys.executable, "-I", "-c", f"{code}; main(['plan'])"]
+    shown = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert shown.stdout.splitlines()[-1:] and int(shown.stdout.split()[-1]) < 100, shown

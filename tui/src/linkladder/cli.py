@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import gc
 import os
@@ -33,6 +34,7 @@ SELDOM = (20_000, 20, 20)  # thresholds of the garbage collector: with Python's 
 def main(argv: list[str] | None = None) -> int:
     """Run a command. Exit codes: 0 done, 1 something failed or is not good, 2 usage, 3 no peer or environment."""
     gc.set_threshold(*SELDOM)
+    atexit.register(gc.freeze)  # what is left goes with the process, so no search for garbage
     arguments = sys.argv[1:] if argv is None else argv
     try:
         state.hand_over(arguments)
