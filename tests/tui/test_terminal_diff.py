@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from grid import CODE_PAGE, Grid
 from linkladder.app.terminal_diff import ERASE, TerminalPicture
-from linkladder.printable import obeyed
+from linkladder.printable import controls_terminal
 from terminals import Opened
 
 WIDE, HIGH = 24, 3
@@ -113,7 +113,7 @@ def test_no_words_of_a_peers_are_commands_to_the_terminal(command: str, beside: 
     strip = Strip([Segment(f"a{command}b{beside}")])
     layout = LayoutUpdate([[strip]], Region(0, 0, WIDE, 1))
     said = re.sub(r"\x1b\[[0-9;]*[HmK]", "", TerminalPicture().update(layout).render_segments(CONSOLE))
-    assert all(not obeyed(char) for char in said), repr(said)
+    assert all(not controls_terminal(char) for char in said), repr(said)
     assert said.startswith("a") and "b" in said
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import run_logs
-from linkladder import drafts, reservation
+from linkladder import atomic_files, reservation
 from linkladder.events import Event, RunFinished, TrialFinished
 from linkladder.model import Experiment, Plan, Protocol, Rung, RungName, RunState
 from linkladder.run import process
@@ -44,7 +44,7 @@ def ended(seen: list[Event], last: RunFinished | None) -> str:
 
 
 async def test_output_that_cannot_be_written_ends_the_run(own_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, written = drafts.replace, 0
+    real, written = atomic_files.replace, 0
 
     def replace(path: Path, *words: Any) -> None:
         nonlocal written
@@ -54,7 +54,7 @@ async def test_output_that_cannot_be_written_ends_the_run(own_state: Path, monke
         real(path, *words)
 
     with monkeypatch.context() as faulty:
-        faulty.setattr(drafts, "replace", replace)
+        faulty.setattr(atomic_files, "replace", replace)
         reason = ended(*await measured(own_state))
     assert "the disk cannot be written" in reason and os.strerror(errno.EIO) in reason
     (run,) = Store(own_state).runs()

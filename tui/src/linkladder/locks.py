@@ -70,7 +70,7 @@ def held(path: Path) -> bool:
         os.close(file)
 
 
-def seen(path: Path, most: int = MOST) -> bytes:
+def first_bytes(path: Path, most: int = MOST) -> bytes:
     """The first bytes of a file which another user may have put in its place."""
     file = os.open(path, LOOKING)
     try:
@@ -79,12 +79,12 @@ def seen(path: Path, most: int = MOST) -> bytes:
         os.close(file)
 
 
-def written(path: Path) -> str:
+def holder_text(path: Path) -> str:
     """What the present or last holder wrote, fit for a terminal; '' if there is nothing."""
     from linkladder.printable import one_line  # imported late, so that agents start faster
 
     try:
-        return one_line(seen(path).decode("utf-8", "replace").strip())
+        return one_line(first_bytes(path).decode("utf-8", "replace").strip())
     except OSError:
         return ""
 

@@ -15,7 +15,7 @@ def clean(value: object) -> object:
     return _UNSEEN.sub("\ufffd", value.replace("\r\n", "\n")) if type(value) is str else value
 
 
-def obeyed(char: str) -> bool:
+def controls_terminal(char: str) -> bool:
     """Whether a terminal or its text's direction would be changed by this character."""
     return char in "\t\n" or _UNSEEN.match(char) is not None
 

@@ -9,7 +9,7 @@ from linkladder import locks, state
 
 def holder() -> str:
     """The name of who measures with this appliance now; '' if nobody does."""
-    return (locks.written(_path()) or "somebody") if locks.held(_path()) else ""
+    return (locks.holder_text(_path()) or "somebody") if locks.held(_path()) else ""
 
 
 def _path() -> Path:
@@ -34,7 +34,7 @@ class Reservation:
             return None
         file = locks.HeldFile(_path(), 0o644)
         if not file.take():
-            return locks.written(file.path) or "somebody"
+            return locks.holder_text(file.path) or "somebody"
         file.write(holder)
         self._file = file
         return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, diary, drafts, host, judge, plan, reservation, state
+from linkladder import __version__, atomic_files, host, judge, log_file, plan, reservation, state
 from linkladder.app.backend import HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.own_machine import Machine
 from linkladder.app.probe import probe
@@ -40,7 +40,7 @@ class LiveBackend(Machine, StoredRuns):
         self._seat = Seat(self.folder, who or f"the screen on {terminal()}")
         self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when the findings are kept, and they
         self._pairing: PairingAdapter | None = None
-        diary.keep(self.folder, logging.WARNING)  # not to standard error, which is the screen
+        log_file.start(self.folder, logging.WARNING)  # not to standard error, which is the screen
 
     # --- this machine
 
@@ -154,7 +154,7 @@ class LiveBackend(Machine, StoredRuns):
             texts[path] = [report.csv_trials(document)]
             texts[path.with_name(f"{run_id}-intervals.csv")] = report.csv_intervals(document)
         for each, text in texts.items():
-            drafts.deliver(each, text)
+            atomic_files.deliver(each, text)
         return tuple(str(each) for each in texts)
 
     # --- the measuring process

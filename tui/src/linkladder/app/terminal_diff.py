@@ -124,14 +124,14 @@ def _cells(text: str, style: Style) -> list[Cell | None]:
     """The cells of a text; what a terminal would obey rather than show is left out, as a peer's words are among it."""
     if text.isascii() and text.isprintable():
         return [(char, style) for char in text]
-    from linkladder.printable import obeyed  # imported late, so that the first frame comes sooner
+    from linkladder.printable import controls_terminal  # imported late, so that the first frame comes sooner
 
     cells: list[Cell | None] = []
     for char in text:
         wide = get_character_cell_size(char)
         if wide:
             cells += [(char, style), *[("", style)] * (wide - 1)]
-        elif cells and cells[-1] and not obeyed(char):
+        elif cells and cells[-1] and not controls_terminal(char):
             cells[-1] = (cells[-1][0] + char, style)
     return cells
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from linkladder import drafts, phrases, report, units
+from linkladder import atomic_files, phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault, why_no_file
@@ -249,7 +249,7 @@ def _write(name: str, text: Iterable[str]) -> None:
         sys.stdout.writelines(text)
         return
     try:
-        drafts.deliver(Path(name), text)
+        atomic_files.deliver(Path(name), text)
     except OSError as error:
         raise EnvironmentFault(f"{name} cannot be written", why_no_file(error), "choose another place") from None
     print(f"wrote {name}", file=sys.stderr)

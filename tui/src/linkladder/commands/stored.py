@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from linkladder import damage, drafts, phrases, state, units
+from linkladder import atomic_files, damage, phrases, state, units
 from linkladder.codec import pieces, to_json
 from linkladder.commands.read_documents import read_document
 from linkladder.commands.run_lines import outcome
@@ -128,4 +128,4 @@ def write_json(document: Document, file: str) -> None:
     if file == "-":
         sys.stdout.writelines(text)
     else:
-        drafts.deliver(Path(file), text)
+        atomic_files.deliver(Path(file), text)

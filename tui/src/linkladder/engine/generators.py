@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from linkladder import codec, drafts, phrases, wire
+from linkladder import atomic_files, codec, phrases, wire
 from linkladder.engine.far_ends import MissingEnd
 from linkladder.engine.placement import NEAR_BY
 from linkladder.engine.route import Route, routes
@@ -129,7 +129,7 @@ class Generators:
 
     def _keep(self, kept: Kept) -> None:
         others = [one for one in self.kept() if (one.near, one.far, one.rung) != (kept.near, kept.far, kept.rung)]
-        drafts.replace(self._path, json.dumps(codec.to_json([*others, kept][-MOST:])))
+        atomic_files.replace(self._path, json.dumps(codec.to_json([*others, kept][-MOST:])))
 
 
 def wanted(rung: Rung) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import damage, drafts
+from linkladder import atomic_files, damage
 from linkladder.errors import UsageError, in_a_line, why_no_file
 from linkladder.model import Contract, Path, Plan, RungName
 from linkladder.plan import company, fields
@@ -110,7 +110,7 @@ def save_link(folder: FilePath, link: Link) -> None:
     for end, side in link.ends.items():
         lines += [f"[end.{_quoted(end)}]", *_lines(side, {k: a for k, (a, _) in fields.SIDE.items()}), ""]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    drafts.replace(folder / FILE, "\n".join(lines))
+    atomic_files.replace(folder / FILE, "\n".join(lines))
 
 
 def _lines(record: Contract | Path | Side, names: dict[str, str]) -> list[str]:

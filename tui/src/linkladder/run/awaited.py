@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linkladder import codec, damage, drafts, host, phrases
+from linkladder import atomic_files, codec, damage, host, phrases
 from linkladder.host import switches
 from linkladder.plan import ORDINARY, Boot
 from linkladder.run import lock
@@ -56,7 +56,7 @@ def keep(folder: Path, run: str, boot: Boot, left: int) -> None:
 def clear(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         (folder / NAME).unlink()
-        drafts.sync(folder)
+        atomic_files.sync(folder)
 
 
 def came_up(folder: Path) -> bool:
@@ -99,4 +99,4 @@ def named(folder: str) -> str:
 
 def write(folder: Path, record: Awaited) -> None:
     """Replace the record; it is on disk when this returns."""
-    drafts.replace(folder / NAME, json.dumps(codec.to_json(record)))
+    atomic_files.replace(folder / NAME, json.dumps(codec.to_json(record)))

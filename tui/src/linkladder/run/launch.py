@@ -10,7 +10,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from linkladder import codec, diary, drafts
+from linkladder import atomic_files, codec, log_file
 from linkladder import plan as plans
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan
@@ -26,7 +26,7 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
     """Start the run, wait until it has announced itself, and take the controls."""
     draft = folder / "next-plan.json"
     await last_run_gone(folder, seat)
-    await asyncio.to_thread(drafts.replace, draft, json.dumps(codec.to_json(plan)))
+    await asyncio.to_thread(atomic_files.replace, draft, json.dumps(codec.to_json(plan)))
     argv = [sys.executable, "-m", "linkladder.run.process", str(draft), *(["--resume", resume] if resume else [])]
     if count := plans.restarts(plan):  # whoever starts such a plan has asked a person first
         argv += ["--restarts", str(count)]
@@ -63,16 +63,16 @@ async def last_run_gone(folder: Path, seat: Seat) -> None:
 
 
 def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:
-    with (folder / diary.NAME).open("ab") as errors:
+    with (folder / log_file.NAME).open("ab") as errors:
         return subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
         )
 
 
 def log_lines(folder: Path, count: int) -> list[str]:
-    """The last `count` lines of the diary."""
+    """The last `count` lines of the log."""
     try:
-        with (folder / diary.NAME).open(encoding="utf-8", errors="replace") as file:
+        with (folder / log_file.NAME).open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, count)]
     except FileNotFoundError:
         return []

@@ -70,7 +70,7 @@ def locked(folder: Path) -> Iterator[RunLock]:
 def announced(folder: Path) -> Announcement | None:
     """What the current or else the last run announced; None if there is none or it cannot be read."""
     try:
-        said = Announcement(**json.loads(locks.written(_path(folder))))
+        said = Announcement(**json.loads(locks.holder_text(_path(folder))))
         said = replace(said, pid=int(said.pid), log=str(said.log), began=float(said.began))
     except (TypeError, ValueError):
         return None

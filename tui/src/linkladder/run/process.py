@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkladder import codec, diary, state
+from linkladder import codec, log_file, state
 from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--after-restart", action="store_true", help="go on with the run that waits for this boot")
     args = parser.parse_args(argv)
     folder = state.ensure(state.folder())
-    diary.keep(folder, logging.INFO)
+    log_file.start(folder, logging.INFO)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with locked(folder) as lock:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from linkladder import drafts, locks
+from linkladder import atomic_files, locks
 
 OTHER = "another screen"
 
@@ -38,7 +38,7 @@ class Seat:
         if not self._file.mine:
             self._sweep()
             self._file.take()
-        drafts.replace(self._record, json.dumps({"seat": self._file.path.name, "who": self.who}))
+        atomic_files.replace(self._record, json.dumps({"seat": self._file.path.name, "who": self.who}))
 
     def take_if_free(self) -> None:
         if not self.steers and not self._taken():

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linkladder import codec, drafts, locks
+from linkladder import atomic_files, codec, locks
 from linkladder.errors import EnvironmentFault
 
 NAME = "settings.journal"
@@ -77,7 +77,7 @@ class Journal:
     def read(self) -> Record | None:
         """The record, None without one. Each reading of a damaged one raises Damaged, until a person has seen to it."""
         try:
-            text = locks.seen(self._path, MOST).decode("utf-8")
+            text = locks.first_bytes(self._path, MOST).decode("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -109,7 +109,7 @@ class Journal:
     def write(self, record: Record) -> None:
         """Write the record; it is completely on disk when this returns."""
         try:
-            drafts.replace(self._path, json.dumps(codec.to_json(record)), 0o644)
+            atomic_files.replace(self._path, json.dumps(codec.to_json(record)), 0o644)
         except OSError as error:
             raise EnvironmentFault(
                 "nothing was changed, as the old values cannot be remembered", f"{self._path}: {error.strerror}"
@@ -123,16 +123,16 @@ class Journal:
     def tell(self, text: str) -> None:
         """Keep a sentence for people about a loan that a restart ended, until they have seen it."""
         try:
-            drafts.replace(self.folder / NOTICE, text, 0o644)
+            atomic_files.replace(self.folder / NOTICE, text, 0o644)
         except OSError as error:
             raise EnvironmentFault(
                 "what a restart did to settings on loan cannot be noted", f"{NOTICE}: {error.strerror}", "make room"
             ) from error
 
     def notice(self) -> str:
-        return locks.written(self.folder / NOTICE)
+        return locks.holder_text(self.folder / NOTICE)
 
     def clear(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
-        drafts.sync(self.folder)
+        atomic_files.sync(self.folder)

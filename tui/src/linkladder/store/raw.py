@@ -10,7 +10,7 @@ import zlib
 from dataclasses import replace
 from pathlib import Path as FilePath
 
-from linkladder import drafts, packing
+from linkladder import atomic_files, packing
 from linkladder.model import Command
 
 
@@ -23,7 +23,7 @@ def write(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...])
     path = _file(folder, run, trial)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps([[c.output, c.errors] for c in commands]).encode()
-    drafts.replace(path, lzma.compress(text, filters=packing.XZ_FILTERS))
+    atomic_files.replace(path, lzma.compress(text, filters=packing.XZ_FILTERS))
     path.with_suffix(".gz").unlink(missing_ok=True)  # left by an earlier try of the same trial
 
 

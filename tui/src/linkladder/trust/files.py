@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkladder import drafts
+from linkladder import atomic_files
 from linkladder.errors import EnvironmentFault
 
 
@@ -17,7 +17,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> None:
     """Replace the file in one step; after a power cut it is either the old or the new one."""
     if path.exists() and path.read_bytes() == text.encode() and stat.S_IMODE(path.stat().st_mode) == mode:
         return
-    drafts.replace(path, text, mode)
+    atomic_files.replace(path, text, mode)
 
 
 def check_private(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import diary, drafts, locks
+from linkladder import atomic_files, locks, log_file
 from linkladder.peer import ends
 from linkladder.wire import WireError, json_lines
 
@@ -27,7 +27,7 @@ def test_a_link_under_the_drafts_name_is_not_followed(folder: Path) -> None:
     victim, file = folder / "victim", folder / "file"
     victim.write_text("precious")
     (folder / f".file.{os.getpid()}").symlink_to(victim)
-    drafts.replace(file, "new")
+    atomic_files.replace(file, "new")
     assert victim.read_text() == "precious" and file.read_text() == "new" and not file.is_symlink()
     assert file.stat().st_mode & 0o777 == 0o600 and {p.name for p in folder.iterdir()} == {"victim", "file"}
 
@@ -36,20 +36,20 @@ def test_a_file_that_is_a_link_is_replaced_and_its_target_left_alone(folder: Pat
     victim, file = folder / "victim", folder / "file"
     victim.write_text("precious")
     file.symlink_to(victim)
-    drafts.replace(file, b"new", 0o644)
+    atomic_files.replace(file, b"new", 0o644)
     assert victim.read_text() == "precious" and not file.is_symlink() and file.stat().st_mode & 0o777 == 0o644
 
 
 def test_what_cannot_be_finished_leaves_the_old_one_and_no_draft(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = folder / "file"
-    drafts.replace(file, "old")
+    atomic_files.replace(file, "old")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
         patched.setattr(os, "fsync", full)
-        drafts.replace(file, "new")
+        atomic_files.replace(file, "new")
     assert file.read_text() == "old" and [p.name for p in folder.iterdir()] == ["file"]
 
 
@@ -64,25 +64,25 @@ def test_a_disk_that_fills_up_leaves_no_half_of_a_delivered_file(folder: Path, b
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        drafts.deliver(file, pieces())
+        atomic_files.deliver(file, pieces())
     assert {p.name: p.read_text() for p in folder.iterdir()} == ({"run.json": before} if before else {})
-    drafts.deliver(file, ["all ", "of it"])
+    atomic_files.deliver(file, ["all ", "of it"])
     assert {p.name: p.read_text() for p in folder.iterdir()} == {"run.json": "all of it"}
 
 
 def test_what_is_delivered_takes_the_usual_mode_or_the_files_own_and_goes_through_links(folder: Path) -> None:
     file, link, usual = folder / "run.json", folder / "link", folder / "usual"
     usual.touch()
-    drafts.deliver(file, ["one"])
+    atomic_files.deliver(file, ["one"])
     assert file.stat().st_mode == usual.stat().st_mode
     file.chmod(0o600)
     link.symlink_to(file)
     for name in (file, link):
-        drafts.deliver(name, [name.name])
+        atomic_files.deliver(name, [name.name])
         assert file.read_text() == name.name and file.stat().st_mode & 0o777 == 0o600
     assert link.is_symlink()
     with pytest.raises(OSError, match="No space"):
-        drafts.deliver(Path("/dev/full"), ["a device is written into"])
+        atomic_files.deliver(Path("/dev/full"), ["a device is written into"])
 
 
 def test_a_lock_is_not_made_through_a_link(folder: Path) -> None:
@@ -93,13 +93,13 @@ def test_a_lock_is_not_made_through_a_link(folder: Path) -> None:
 
 
 def test_the_diary_stays_short_and_is_not_turned_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diary, "MOST", 10_000)
+    monkeypatch.setattr(log_file, "MOST", 10_000)
     top = logging.getLogger("linkladder")
     level = top.level
     try:
-        diary.keep(folder, logging.WARNING)
-        diary.keep(folder, logging.WARNING)
-        assert sum(isinstance(handler, diary.Diary) for handler in top.handlers) == 1
+        log_file.start(folder, logging.WARNING)
+        log_file.start(folder, logging.WARNING)
+        assert sum(isinstance(handler, log_file.LogFile) for handler in top.handlers) == 1
         for number in range(2000):
             logging.getLogger("linkladder.test").warning("line %d of many that nobody asked for", number)
         kept = {p.name: p.stat() for p in folder.iterdir()}
@@ -107,7 +107,7 @@ def test_the_diary_stays_short_and_is_not_turned_elsewhere(folder: Path, monkeyp
         assert all(one.st_size <= 10_000 and one.st_mode & 0o777 == 0o600 for one in kept.values())
         assert "line 1999" in (folder / "linkladder.log").read_text()
     finally:
-        for handler in [handler for handler in top.handlers if isinstance(handler, diary.Diary)]:
+        for handler in [handler for handler in top.handlers if isinstance(handler, log_file.LogFile)]:
             top.removeHandler(handler)
             handler.close()
         top.setLevel(level)
@@ -115,7 +115,7 @@ def test_the_diary_stays_short_and_is_not_turned_elsewhere(folder: Path, monkeyp
     elsewhere.mkdir()
     (elsewhere / "linkladder.log").symlink_to(folder / "victim")
     with pytest.raises(OSError, match="symbolic"):
-        diary.Diary(elsewhere, logging.WARNING)._open()
+        log_file.LogFile(elsewhere, logging.WARNING)._open()
 
 
 ENDLESS = """

@@ -12,7 +12,7 @@ NAME = "linkladder.log"
 MOST = 1 << 20  # bytes; a full file is kept beside the new one, and older ones are deleted
 
 
-class Diary(RotatingFileHandler):
+class LogFile(RotatingFileHandler):
     def __init__(self, folder: Path, level: int) -> None:
         super().__init__(folder / NAME, maxBytes=MOST, backupCount=1, encoding="utf-8", delay=True)
         self.setLevel(level)
@@ -23,11 +23,11 @@ class Diary(RotatingFileHandler):
         return os.fdopen(os.open(self.baseFilename, flags, 0o600), "a", encoding="utf-8")
 
 
-def keep(folder: Path, level: int) -> None:
+def start(folder: Path, level: int) -> None:
     """Start logging to a file in this folder, instead of the one used before."""
     top = logging.getLogger("linkladder")
-    for old in [handler for handler in top.handlers if isinstance(handler, Diary)]:
+    for old in [handler for handler in top.handlers if isinstance(handler, LogFile)]:
         top.removeHandler(old)
         old.close()
-    top.addHandler(Diary(folder, level))
+    top.addHandler(LogFile(folder, level))
     top.setLevel(min(level, logging.WARNING))
