@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,8 +35,9 @@ SPARE = 128 * 1024  # bytes kept free for a run's last events if the disk gets f
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
 BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # no reason is kept
 if TYPE_CHECKING:
-    from linkladder.engine import Controls
+    from linkladder.engine import Controls, Engine
     from linkladder.engine.kernels import Boots
+    from linkladder.peer import EndPoint
 
 log = logging.getLogger("linkladder.run")
 
@@ -125,58 +126,85 @@ async def measure(
     folder = lock.folder
     if boots is None or boots.here is None:  # what an earlier run waited for is over with this one
         awaited.clear(folder)
-    path = _new_log(folder)
-    began = time.monotonic()
-    recorder = eventlog.Recorder(path, spare=SPARE)
+    recording = _Recording(lock, tell)
     store = Store(folder)
-    run_id, last = "", None
     try:
-        near = await near_end()
-        to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
-        try:
-            if not resume:  # of a run that goes on, peers may be needed no more
-                to_peers.begin({peer for rung in plan.rungs for peer in rung.peers}, near.hello)
+        async with _ends(plan, call_peers=not resume) as (near, to_peers):  # a resumed run may need no peer any more
             await asyncio.to_thread(import_module, "linkladder.engine")  # takes as long as it takes peers to answer
             from linkladder.engine import Engine
 
             engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume, boots=boots)
             if boots:
                 boots.keep = lambda boot: awaited.keep(folder, engine.run_id, boot, boots.agreed - 1)
-            controls = engine.controls
             if note:
-                controls.note(note)
+                engine.controls.note(note)
             loop = asyncio.get_running_loop()
             for number, reason in ends.items():
-                loop.add_signal_handler(number, controls.cancel, reason)
-            async with orders.listening(folder, controls) as address:
-                lock.announce(pid=os.getpid(), log=str(path), socket=address, began=began)
-                async for event in engine.run():
-                    if engine.run_id != run_id:
-                        run_id = engine.run_id
-                        lock.announce(run=run_id)
-                    recorder.write(event)
-                    if recorder.fault and not controls.cancelled:
-                        controls.cancel(reason_of(recorder.fault))
-                    last = event if isinstance(event, RunFinished) else last
-                    tell(event, time.monotonic() - began, controls)
-        finally:
-            await to_peers.close()
-            await near.close()
+                loop.add_signal_handler(number, engine.controls.cancel, reason)
+            await recording.follow(engine)
     except Exception as error:
-        with contextlib.suppress(OSError):
-            if last is None:
-                recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, reason_of(error)))
-            if lock.announced:
-                lock.announce(socket="", ended=reason_of(error))
+        recording.ended_by(error)
         raise
     finally:
-        recorder.close()
+        recording.close()
         store.close()
-    if boots and last:
+    if boots and recording.last:
         from linkladder.run import restarting  # imported late, as hardly any run restarts the machine
 
-        await restarting.after(folder, boots, last)
-    return last
+        await restarting.after(folder, boots, recording.last)
+    return recording.last
+
+
+@contextlib.asynccontextmanager
+async def _ends(plan: Plan, *, call_peers: bool) -> AsyncIterator[tuple[EndPoint, Connector]]:
+    """This machine's end and the connections to its peers, which are called at once or when they are needed."""
+    near = await near_end()
+    to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
+    try:
+        if call_peers:
+            to_peers.begin({peer for rung in plan.rungs for peer in rung.peers}, near.hello)
+        yield near, to_peers
+    finally:
+        await to_peers.close()
+        await near.close()
+
+
+class _Recording:
+    """Writes what happens in a run into the event log, and into the lock's file how to watch and steer it."""
+
+    def __init__(self, lock: RunLock, tell: Tell) -> None:
+        self._lock, self._tell = lock, tell
+        self._path = _new_log(lock.folder)
+        self._began = time.monotonic()
+        self._recorder = eventlog.Recorder(self._path, spare=SPARE)
+        self._run = ""
+        self.last: RunFinished | None = None
+
+    async def follow(self, engine: Engine) -> None:
+        """Run the engine to its end; a log that cannot be written cancels it."""
+        controls = engine.controls
+        async with orders.listening(self._lock.folder, controls) as address:
+            self._lock.announce(pid=os.getpid(), log=str(self._path), socket=address, began=self._began)
+            async for event in engine.run():
+                if engine.run_id != self._run:
+                    self._run = engine.run_id
+                    self._lock.announce(run=self._run)
+                self._recorder.write(event)
+                if self._recorder.fault and not controls.cancelled:
+                    controls.cancel(reason_of(self._recorder.fault))
+                self.last = event if isinstance(event, RunFinished) else self.last
+                self._tell(event, time.monotonic() - self._began, controls)
+
+    def ended_by(self, error: Exception) -> None:
+        """Say in both files why the run ended; the log already has it if the engine came to its end."""
+        with contextlib.suppress(OSError):
+            if self.last is None:
+                self._recorder.write(RunFinished(self._run, RunState.INCOMPLETE, 0, reason_of(error)))
+            if self._lock.announced:
+                self._lock.announce(socket="", ended=reason_of(error))
+
+    def close(self) -> None:
+        self._recorder.close()
 
 
 def _new_log(folder: Path) -> Path:
