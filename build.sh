@@ -1,5 +1,5 @@
 #!/bin/sh
-# The one entry: ./build.sh lab | test | bench | image | fetch | help
+# The one entry: ./build.sh lab | test | bench | image | fetch | pin | help
 set -eu
 
 top=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +22,7 @@ usage() {
 		./build.sh bench    what linkladder costs, against what is promised
 		./build.sh image    the appliance: OVA, raw, qcow2 and installer ISO
 		./build.sh fetch    all that an image needs, into one folder, for an offline build
+		./build.sh pin      move the pin of the ports tree to the branch's newest commit
 		./build.sh help     this text
 
 		lab takes:  --headless [--plan P] [--rung R] [--json F] [--html F]   run a plan and exit
@@ -187,7 +188,7 @@ case ${1-help} in
 lab) shift && lab "$@" ;;
 test) shift && check "$@" ;;
 bench) shift && bench "$@" ;;
-image | fetch) exec sh "$top/image/build-image.sh" "$@" ;;
+image | fetch | pin) exec sh "$top/image/build-image.sh" "$@" ;;
 help | -h | --help) usage ;;
 *)
 	usage >&2

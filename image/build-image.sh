@@ -1,5 +1,5 @@
 #!/bin/sh
-# build-image.sh image|fetch [options] - the appliance, by poudriere on FreeBSD or in a FreeBSD builder VM on Linux.
+# build-image.sh image|fetch|pin [options] - the appliance, by poudriere on FreeBSD or in a FreeBSD builder VM on Linux.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,12 +19,15 @@ usage() {
 	cat <<-'TEXT'
 		./build.sh image [options]      build the artifacts into out/
 		./build.sh fetch DIR            put all that a build needs into DIR
+		./build.sh pin                  hold later builds to the newest commit of the ports branch
 
 		  --stage NAME        run this stage alone: jail kernel ports bulk image pack (repeatable)
 		  --again NAME        forget that this stage and those behind it were done, then build
 		  --sets DIR          distribution sets: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
 		  --packages REPO     a package repository instead of ports and bulk (linkladder itself comes from this tree)
 		  --ports DIR         a ports tree instead of the pinned one
+		  --unpinned          take the ports branch as it is today and pin nothing; the image says so
+		  --commit ID         (pin) this commit rather than the newest; --ports FILE: the commit of a packed tree
 		  --offline DIR       take everything from a folder that `fetch` filled; nothing is downloaded
 		  --builder IMAGE     (Linux) the FreeBSD virtual machine to build in, qcow2 or raw
 		  --stand-in TEXT     record that an input is not the official one (repeatable)
@@ -32,15 +35,15 @@ usage() {
 		  --work DIR          where the build happens (default: .work/image)
 		  --check             look at the inputs and stop
 
-		Release, ports branch and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the
-		like override them.  LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a
+		Release, ports tree and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the like
+		override them.  The first build or fetch pins the ports tree that it finds; later ones take no other.  LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a
 		development key is made here.
 	TEXT
 }
 
 verb=${1-image}
 [ $# -eq 0 ] || shift
-only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no inside=no
+only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no inside=no unpinned=no commit=''
 out=$top/out work=$top/.work/image folder=''
 
 # argument COUNT OPTION - an option that wants a value got one.
@@ -52,8 +55,9 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help) usage && exit 0 ;;
 	--check) check=yes && shift && continue ;;
+	--unpinned) unpinned=yes && shift && continue ;;
 	--inside) inside=yes && shift && continue ;; # from builder.sh: what is packed is packed outside
-	--stage | --again | --sets | --packages | --ports | --offline | --builder | --stand-in | --out | --work)
+	--stage | --again | --sets | --packages | --ports | --offline | --builder | --stand-in | --out | --work | --commit)
 		argument $# "$1"
 		case $1 in
 		--stage) only="$only $2" ;;
@@ -65,6 +69,7 @@ while [ $# -gt 0 ]; do
 		--builder) builder=$(absolute "$2") ;;
 		--stand-in) standins="$standins$2
 " ;;
+		--commit) commit=$2 ;;
 		--out) out=$(absolute "$2") ;;
 		--work) work=$(absolute "$2") ;;
 		esac
@@ -80,7 +85,7 @@ while [ $# -gt 0 ]; do
 done
 
 case $verb in
-image | fetch) ;;
+image | fetch | pin) ;;
 *) die "there is no command $verb; --help lists them" ;;
 esac
 
@@ -97,6 +102,18 @@ if [ "$verb" = fetch ]; then
 	exit 0
 fi
 
+if [ "$verb" = pin ]; then
+	case $commit in
+	*[!0-9a-f]*) die "$commit is no commit: it is its 40 hexadecimal digits" ;;
+	esac
+	only=' pin' # no stage
+	need_programs "$(downloader) python3:python3"
+	stop_at_faults 'nothing was pinned'
+	move_pin
+	exit 0
+fi
+[ -z "$commit" ] || die "--commit goes with pin: ./build.sh pin --commit ID"
+
 use_offline
 check_stage_names
 check_inputs
@@ -104,6 +121,7 @@ check_inputs
 mkdir -p "$work"
 make_signers
 get_inputs
+[ "$inside" = yes ] || ports_origin >"$work/ports_origin"
 
 if wants_builder; then
 	# shellcheck source=image/builder.sh

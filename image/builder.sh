@@ -211,6 +211,7 @@ build_there() {
 	say "builder: carrying the tree and the inputs in"
 	builder_tree
 	builder_run 'mkdir -p /build/work && cat >/build/work/upgrade_signers' <"$work/upgrade_signers"
+	builder_run 'cat >/build/work/ports_origin' <"$work/ports_origin"
 	options=$(builder_inputs)
 	for name in ${only:-jail kernel ports bulk image}; do
 		[ "$name" = pack ] || options="$options --stage $name"

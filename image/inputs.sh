@@ -172,12 +172,30 @@ check_sums() {
 	done
 }
 
-# Which tree it is, where nothing pins one.
+# Which tree it is, where nothing pins one.  A build that only checks its inputs, or one that is about to pin it, has none.
 unpinned_ports() {
-	[ -z "$LL_PORTS_COMMIT" ] || [ -z "$LL_PORTS_SHA256" ] || return 0
-	[ -s "$ports" ] || return 0
+	! ports_are_pinned || return 0
+	[ "$unpinned" = yes ] && [ -s "$ports" ] || return 0
 	told=$(python3 "$here/ports_tree.py" "$ports") || return 0
-	echo "ports: commit ${told%% *}, files ${told##* }: no commit and digest are pinned, it is the branch as it was"
+	echo "ports: commit ${told%% *}, files ${told##* }: unpinned, as it was on the day of the build"
+}
+
+# What the image says of the ports that its packages were built of.
+ports_origin() {
+	if [ -n "$packages" ]; then
+		echo "given as packages"
+	elif ports_are_pinned && given_is_pinned; then
+		echo "pinned $LL_PORTS_COMMIT $LL_PORTS_SHA256"
+	elif [ -f "$ports" ] && told=$(python3 "$here/ports_tree.py" "$ports" 2>/dev/null); then
+		echo "unpinned $told"
+	else
+		echo "unpinned unknown"
+	fi
+}
+
+# Whether the tree is the pinned one, by what it holds.
+given_is_pinned() {
+	[ -f "$ports" ] && python3 "$here/ports_tree.py" "$ports" --commit "$LL_PORTS_COMMIT" --digest "$LL_PORTS_SHA256" >/dev/null 2>&1
 }
 
 # What is not the official input, as far as it can be seen before the build: whoever made a set or a package says so in a
@@ -198,7 +216,7 @@ stand_ins() {
 	case $ports in
 	'') ;;
 	"$offline/ports.tar.gz" | "$work"/ports-*.tar.gz) unpinned_ports ;;
-	*) echo "ports: ${ports##*/} was given, it is not the pinned tree" ;;
+	*) { ports_are_pinned && given_is_pinned; } || echo "ports: ${ports##*/} was given, it is not the pinned tree" ;;
 	esac
 	case $builder in
 	'') ;;

@@ -127,6 +127,8 @@ def software_list(args: argparse.Namespace) -> str:
     name = f"linkladder-{args.version}-{args.arch}"
     system: list[list[str]] = [["linkladder-appliance", args.version, "BSD-2-Clause"]]
     system += [["FreeBSD", args.release, "BSD-2-Clause"]] if args.release else []
+    # The word before the commit tells whether anything held the build to it.
+    system += [["FreeBSD-ports", " ".join(one), "BSD-2-Clause"] for one in rows(args.ports_origin)]
     packages = [
         {
             "SPDXID": f"SPDXRef-{number}",
@@ -196,6 +198,7 @@ def record(args: argparse.Namespace) -> str:
         "packed_on": platform.system(),
         "tools": dict(rows(args.tools)),
         "stages": ran,
+        "ports": (rows(args.ports_origin) or [["not recorded"]])[0][0],
         "inputs": made,
         "stand_ins": list(args.stand_in),
     }
@@ -272,6 +275,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--packages", type=Path, help="the package manifest")
     parser.add_argument("--stages", type=Path, help="stage, seconds, outcome and end, one line each, tabs between")
     parser.add_argument("--tools", type=Path, help="tool and version, one line each, tabs between")
+    parser.add_argument("--ports-origin", type=Path, help="which tree of ports it was, and whether that is pinned")
     parser.add_argument("--release", help="FreeBSD's, for the software list")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
     parser.add_argument(

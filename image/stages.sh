@@ -22,7 +22,7 @@ fingerprint() {
 		kernel) fingerprint jail && cat "$here/LINKLADDER" ;;
 		ports) if [ -n "$packages" ]; then packages_sum; else ports_sum && tree_sum ports; fi ;;
 		bulk) fingerprint jail && fingerprint ports && tree_sum LICENSE ports tui/pyproject.toml tui/src ;;
-		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh && cat "$work/upgrade_signers" ;;
+		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh && cat "$work/upgrade_signers" "$work/ports_origin" ;;
 		pack) date ;; # cheap, and its inputs are large: always run
 		esac
 	) | cksum
@@ -71,7 +71,7 @@ check_stage_names() {
 			[ "$stage" != "$name" ] || behind=yes
 			[ "$behind" = no ] || rm -f "$work/done/$stage"
 		done
-		# The branch as it is now, not as it was when its tree was downloaded.
+		# Downloaded anew: the pinned tree, or the branch as it is now.
 		[ "$name" != ports ] || rm -f "$work"/ports-*.tar.gz
 	done
 }
@@ -254,6 +254,8 @@ overlay_copy() {
 	# Whose upgrades this system takes.
 	mkdir -p "$work/overlay/usr/local/etc/linkladder"
 	cp "$work/upgrade_signers" "$work/overlay/usr/local/etc/linkladder/upgrade_signers"
+	# And which ports it was built of, for its doctor.
+	cp "$work/ports_origin" "$work/overlay/usr/local/share/linkladder/ports_origin"
 	chmod -R u=rwX,go=rX "$work/overlay"
 }
 
@@ -305,6 +307,7 @@ stage_pack() {
 	while read -r text; do
 		[ -z "$text" ] || set -- "$@" --stand-in "$text"
 	done <"$work/stand-ins"
+	[ ! -s "$work/ports_origin" ] || set -- "$@" --ports-origin "$work/ports_origin"
 	set -- "$@" --sign-key "${LINKLADDER_SIGNING_KEY:-$work/upgrade-key}"
 	epoch=$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 0)
 	python3 "$here/pack.py" "$@" --epoch "$epoch"

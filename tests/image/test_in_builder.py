@@ -172,7 +172,7 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
         "LL_MANIFEST_SHA256": hashlib.sha256(manifest.encode()).hexdigest(),
     }
     folder = tmp_path / "offline"
-    done = machine.build("fetch", folder, "--builder", builder, **settings)
+    done = machine.build("fetch", folder, "--unpinned", "--builder", builder, **settings)
     assert done.returncode == 0, done.stderr
     assert (machine.room / "firstboot").exists()
     assert not list((machine.room / "root").iterdir()) and not list((machine.room / "var/cache").iterdir())
@@ -187,12 +187,10 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
     assert {"builder.qcow2", "ports.tar.gz", "sets/MANIFEST", "distfiles/one.tar.gz"} <= listed
     # And a build from it looks no further than the folder.
-    check = machine.build("image", "--check", "--offline", folder)
+    check = machine.build("image", "--check", "--unpinned", "--offline", folder)
     assert check.returncode == 0 and "inputs: good" in check.stderr, check.stderr
-    assert (
-        "LL_PORTS_COMMIT=unknown LL_PORTS_SHA256=" in done.stderr and "no commit and digest are pinned" in check.stderr
-    )
-    pin = re.findall(r"LL_PORTS_SHA256=([0-9a-f]{64})", done.stderr)[0]
+    assert "stays unpinned: commit unknown, files " in done.stderr and "unpinned, as it was on the day" in check.stderr
+    pin = re.findall(r"files ([0-9a-f]{64})", done.stderr)[0]
     pinned = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin)
     assert pinned.returncode == 0, pinned.stderr
     other = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin[::-1])

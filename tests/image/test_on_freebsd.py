@@ -103,6 +103,7 @@ def test_what_is_built_has_not_the_modes_of_the_checkout(
     added = [words for words in seen if words[3] == "usr/local/etc/linkladder/upgrade_signers"]
     assert [words[0] for words in added] == ["644"]
     seen.remove(added[0])
+    seen.remove(["644", *added[0][1:3], "usr/local/share/linkladder/ports_origin"])  # and of which ports it was built
     signers = (freebsd.work / "upgrade_signers").read_text()
     assert re.fullmatch(
         r'linkladder namespaces="linkladder-upgrade,linkladder-sums" ssh-ed25519 \S+ development\n', signers
@@ -132,13 +133,13 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     published = hashlib.sha256((source / "MANIFEST").read_bytes()).hexdigest()
     online = {"LL_SETS_URL": f"file://{source}", "LL_PORTS_URL": f"file://{tmp_path}/branch.tar.xz"}
     stages = [word for name in ("jail", "ports", "bulk") for word in ("--stage", name)]
-    done = freebsd.build(*stages, **online)
+    done = freebsd.build("--unpinned", *stages, **online)
     assert done.returncode == 3 and "MANIFEST is not the one published" in done.stderr
     assert not [line for line in freebsd.called() if "-c" in line.split()]
-    done = freebsd.build(*stages, **online, LL_MANIFEST_SHA256=published, LL_PORTS_COMMIT=40 * "a")
+    done = freebsd.build("--unpinned", *stages, **online, LL_MANIFEST_SHA256=published, LL_PORTS_COMMIT=40 * "a")
     assert done.returncode == 3 and "its commit is not told, not aaaa" in done.stderr
     (freebsd.work / f"ports-{40 * 'a'}.tar.gz").unlink()
-    done = freebsd.build(*stages, **online, LL_MANIFEST_SHA256=published)
+    done = freebsd.build("--unpinned", *stages, **online, LL_MANIFEST_SHA256=published)
     assert done.returncode == 0, done.stderr
     here = freebsd.work / "sets-15.1-RELEASE-amd64"
     assert {path.name for path in here.iterdir()} == {"MANIFEST", "base.txz", "kernel.txz", "src.txz"}
@@ -154,7 +155,7 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     (freebsd.work / "images/linkladder.img").write_bytes(bytes(1 << 20))
     (freebsd.programs / "python3").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >'{tmp_path}/packed'\n")
     (freebsd.programs / "python3").chmod(0o755)
-    assert freebsd.build("--stage", "pack", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    assert freebsd.build("--unpinned", "--stage", "pack", **online, LL_MANIFEST_SHA256=published).returncode == 0
     given = (tmp_path / "packed").read_text().splitlines()
     options = itertools.pairwise(given)
     inputs = dict(value.split("=", 1) for option, value in options if option == "--input")
@@ -171,7 +172,9 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     for name in ("linkladder-0.1.0", "netperf-2.7.1.p20210121_2", "iperf-2.2.1"):
         (folder / f"{name}.pkg").write_text("of another tree")
     packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"later:"})
-    assert freebsd.build(*stages, "--again", "ports", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    assert (
+        freebsd.build("--unpinned", *stages, "--again", "ports", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    )
     assert (freebsd.work / "ports/net/Makefile").read_text() == "later:"
     assert [path.name for path in folder.iterdir()] == ["iperf-2.2.1.pkg"]
     version = re.findall(r'__version__ = "(.*)"', (TOP / "tui/src/linkladder/__init__.py").read_text())[0]

@@ -209,6 +209,25 @@ def test_patch_level_and_packages_are_told(machine: None, monkeypatch: pytest.Mo
     assert found["patch level"].detail.endswith("kernel 15.1-RELEASE-p4") and "packages" not in found
 
 
+@pytest.mark.parametrize(
+    ("origin", "state", "words"),
+    [
+        (f"pinned {'c' * 40} {'d' * 64}", Health.OK, f"pinned: commit {'c' * 40}"),
+        (f"unpinned {'c' * 40} {'d' * 64}", Health.WARN, f"not pinned: built of commit {'c' * 40}"),
+        ("unpinned unknown", Health.WARN, "not pinned: built of a tree of unknown commit"),
+        ("given as packages", Health.WARN, "not pinned: built of packages that were given"),
+    ],
+)
+def test_an_image_tells_which_ports_it_was_built_of_and_whether_they_were_pinned(
+    origin: str, state: Health, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "PORTS_ORIGIN", tmp_path / "ports_origin")
+    assert not list(doctor._ports())
+    (tmp_path / "ports_origin").write_text(f"{origin}\n")
+    (found,) = doctor._ports()
+    assert found.state is state and words in found.detail
+
+
 def test_a_development_key_and_an_upgrade_that_failed_are_told(
     machine: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ LEAST_SPACE = 256 << 20  # bytes
 GOOD_WINDOW = 8 << 20  # bytes of the ladder's largest buffer
 VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of virtual cards
 HERE = "127.0.0.1"
+PORTS_ORIGIN = Path("/usr/local/share/linkladder/ports_origin")  # written by the image's build
 HELPER_WAIT = 30.0  # seconds; five were too few when two machines booted on one host
 
 
@@ -252,6 +253,28 @@ def _patches(facts: HostFacts) -> Iterator[Finding]:
         yield Finding("patch level", Health.OK, releases + odd)
     if packages := programs.output(["pkg", "query", "%n-%v"], timeout=HELPER_WAIT).split():
         yield Finding("packages", Health.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
+    yield from _ports()
+
+
+def _ports() -> Iterator[Finding]:
+    """Report the ports that an image's packages were built of, and warn if nothing held its build to them."""
+    try:
+        how, _, which = PORTS_ORIGIN.read_text(encoding="utf-8", errors="replace").strip().partition(" ")
+    except OSError:
+        return
+    commit, _, files = which.partition(" ")
+    if how == "pinned":
+        yield Finding("ports tree", Health.OK, f"pinned: commit {commit}, files {files}")
+    else:
+        of = (
+            "packages that were given"
+            if how == "given"
+            else f"commit {commit}"
+            if files
+            else "a tree of unknown commit"
+        )
+        remedy = "for a build that can be repeated: ./build.sh pin, then ./build.sh image"
+        yield Finding("ports tree", Health.WARN, f"not pinned: built of {of}", remedy)
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:
