@@ -195,6 +195,7 @@ def test_root_gives_nothing_away_that_a_link_of_the_measuring_user_leads_to(tmp_
         chown() {{ shift; for one; do realpath "$one"; done; }}
         su() {{ echo "as $2: $4"; }}
         llstate_disk() {{ :; }}
+        llstate_measure() {{ :; }}
         machine() {{ :; }}
         mkdir -p $system/ssh && echo 1 | tee $system/hostid >$system/ssh/ssh_host_ed25519_key
     """
@@ -205,6 +206,68 @@ def test_root_gives_nothing_away_that_a_link_of_the_measuring_user_leads_to(tmp_
     assert roots.stat().st_mode & 0o777 == 0o700 and not list(roots.iterdir())
     (made,) = [line for line in given if line.startswith("as llmeasure: ")]
     assert f"mkdir -p {measure}/run/agents" in made and "chmod 755" in made
+
+
+def measure_place(tmp_path: Path, *, unit: str = "md0", holds: str = "ufs", in_memory: bool = False) -> list[str]:
+    """What the real function does for the measuring user's place; `holds`: what the file system is, '' if none is."""
+    text = (OVERLAY / "etc/rc.d/llstate").read_text()
+    functions = text[text.index("llstate_measure()") : text.index("# What only this machine has")]
+    state = tmp_path / "state"
+    state.mkdir(exist_ok=True)
+    (tmp_path / "holds").write_text(holds)
+    if in_memory:
+        (state / "in-memory").touch()
+    stand_ins = f"""
+        said() {{ echo "$*" >>{tmp_path}/said; }}
+        state={state} measure={state}/measure measure_size=16
+        mdconfig() {{ said mdconfig "$@"; case $1 in -a) [ -n "{unit}" ] && echo "{unit}" ;; esac; }}
+        fsck_ufs() {{ said fsck_ufs "$@"; return 8; }}
+        newfs() {{ said newfs "$@"; echo ufs >{tmp_path}/holds; }}
+        mount() {{ case $1 in -p) return ;; esac; said mount "$@"
+            case $* in *tmpfs*) ;; *) [ "$(cat {tmp_path}/holds)" = ufs ] ;; esac; }}
+    """
+    (tmp_path / "said").write_text("")
+    done = subprocess.run(["sh", "-c", f"{stand_ins}\n{functions}\nllstate_measure"], capture_output=True, text=True)
+    assert done.returncode == 0, done
+    return (tmp_path / "said").read_text().splitlines()
+
+
+def test_the_measuring_user_has_a_place_of_a_fixed_size(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    old = state / "measure"
+    (old / "run").mkdir(parents=True)
+    (old / "run/fills-the-partition").write_text("x")
+    (old / "away").symlink_to(tmp_path)
+    attach, mounted = f"mdconfig -a -t vnode -f {state}/measure.ufs", f"mount -o noatime,nosuid,noexec /dev/md0 {old}"
+    checked = ["fsck_ufs -p /dev/md0", "fsck_ufs -y /dev/md0"]
+    made = measure_place(tmp_path, holds="")
+    assert made == [attach, *checked, mounted, "newfs -U /dev/md0", mounted]
+    room = state / "measure.ufs"
+    # Whole, so that a full partition has room for it, and root's; what lay there before is gone, not what it led to.
+    assert room.stat().st_size == 16 << 20 and room.stat().st_blocks * 512 >= 16 << 20
+    assert room.stat().st_mode & 0o777 == 0o600 and not list(old.iterdir()) and room.parent.is_dir()
+    room.write_bytes(b"kept")
+    assert measure_place(tmp_path) == [attach, *checked, mounted] and room.read_bytes() == b"kept"
+    # Where a disk cannot be had for it, or nothing is kept on one, it is as large in memory.
+    in_memory = f"mount -t tmpfs -o nosuid,noexec,size=16m tmpfs {old}"
+    assert measure_place(tmp_path, unit="")[-1] == in_memory
+    assert measure_place(tmp_path, in_memory=True) == [in_memory]
+
+
+def test_an_agent_and_its_tools_have_half_of_the_memory_together(tmp_path: Path) -> None:
+    """The real script, as far as the program that it starts."""
+    assert "\nvm.overcommit=2\t" in (OVERLAY / "etc/sysctl.conf").read_text(), "else FreeBSD counts and refuses nothing"
+    (tmp_path / "sysctl").write_text("#!/bin/sh\n[ \"$*\" = '-n hw.physmem' ] && echo 8589934592\n")
+    (tmp_path / "sysctl").chmod(0o755)
+    script = (OVERLAY / "usr/local/libexec/linkladder-agent").read_text()
+    script = script.replace("export PATH=", f"export PATH={tmp_path}:", 1).replace(
+        "exec /usr/local/bin/python3", "echo"
+    )
+    for refused in (0, 1):
+        body = f'ulimit() {{ echo "$*"; return {refused}; }}\n{script}'
+        done = subprocess.run(["sh", "-c", body, "agent", "--peer", "x"], capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        assert said[0] == "-w 4194304" and len(said) == 2 - refused and done.returncode == refused, done
 
 
 def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from linkladder import locks, state
@@ -35,7 +36,8 @@ class Reservation:
         file = locks.HeldFile(_path(), 0o644)
         if not file.take():
             return locks.holder_text(file.path) or "somebody"
-        file.write(holder)
+        with contextlib.suppress(OSError):  # where there is no room for the name, the lock alone says enough
+            file.write(holder)
         self._file = file
         return None
 

@@ -1,0 +1,50 @@
+"""The measuring user's place is small, and whoever breaks a tool can fill it: what is honest goes on all the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILL = """
+import os, sys
+from pathlib import Path
+from linkladder import locks, reservation, settings
+from linkladder.errors import LinkladderError
+from linkladder.settings.journal import Entry, Journal, Record
+folder = Path(sys.argv[1])
+with open(folder / "filled", "wb", buffering=0) as file:
+    try:
+        while True:
+            file.write(bytes(4096))
+    except OSError as error:
+        print(error.strerror)
+mine = reservation.Reservation()
+print(mine.take("alpha's run"), mine.held, repr(reservation.holder()))
+print(reservation.Reservation().take("another"))
+try:
+    Journal(folder).write(Record("boot", (Entry("mtu", "vmx1", "1500"),)))
+except LinkladderError as error:
+    print(error.title)
+mine.release()
+os.unlink(folder / "filled")
+print(mine.take("alpha's run"), repr(reservation.holder()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root, to mount a small place")
+def test_a_full_place_stops_loans_and_no_reservation(tmp_path: Path) -> None:
+    mounted = 'mount -t tmpfs -o size=64k none "$1"; exec "$2" -c "$3" "$1"'
+    argv = ["unshare", "-m", "sh", "-euc", mounted, "sh", str(tmp_path), sys.executable, FILL]
+    environment = {**os.environ, "LINKLADDER_STATE": str(tmp_path), "LINKLADDER_MEASURING": str(tmp_path)}
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stdout.splitlines() == [
+        "No space left on device",
+        "None True 'somebody'",
+        "somebody",
+        "nothing was changed, as the old values cannot be remembered",
+        'None "alpha\'s run"',
+    ], done
