@@ -49,7 +49,7 @@ class HeldFile:
     def write(self, text: str) -> None:
         """Replace the file's content in place, which needs no room on a full disk."""
         assert self._file is not None
-        data = text.encode()
+        data = text.encode("utf-8", "replace")
         os.pwrite(self._file, data.ljust(os.fstat(self._file).st_size), 0)
 
     def release(self) -> None:

@@ -202,6 +202,8 @@ class Service:
         await self.firewall.open(request.bind, request.peer)
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
+        if not argv:
+            raise wire.Refused(f"{exp.tool} has no server")
         argv = tools.named(exp.tool).guarded(argv, request.key)
         child = await self._start(await self._placed(argv, exp, request.bind), exp)
         udp = tools.named(exp.tool).listens(exp) == "udp"

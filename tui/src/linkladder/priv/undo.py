@@ -31,6 +31,8 @@ Build = Callable[[str, list[str]], list[Step]]
 ARMED, ACTED = b"armed\n", b"acted\n"
 LONGEST = 600.0  # seconds of a loan
 MOST_BYTES, MOST_STEPS = 32768, 200
+MOST_UNREAD = 256  # bytes without the end of a line, of a holder who has two short words to say
+PATIENCE = 10.0  # seconds within which it must be said what is to be undone
 REVERSING = ("mtu", "moderation", "queues", "ring", "queue-core", "iface-flags", "sysctl", "module", "lagg", "member")
 SLOTS = 32  # such processes at once, as they are not counted as the caller's
 SLOT = "/var/run/linkladder-undo.{}"
@@ -77,8 +79,11 @@ def _slot() -> int:
 def _heard() -> tuple[bytes, bytes, list[int]]:
     """The first line, what came after it, and the descriptors that came with it."""
     data, lock = b"", list[int]()
+    deadline = time.monotonic() + PATIENCE
     with socket.socket(fileno=os.dup(0)) as source:
         while b"\n" not in data:
+            if not select.select([source], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise Failed("nobody said in time what is to be undone")
             more, descriptors, *_ = socket.recv_fds(source, 4096, 1)
             data, lock = data + more, lock + descriptors
             if not more or len(data) > MOST_BYTES:
@@ -98,7 +103,7 @@ def _checked(line: bytes, build: Build) -> tuple[str, float, list[tuple[list[str
         return folder, seconds, [(one, build(one_of(one[0], "verb", REVERSING), one[1:])) for one in words]
     except Refused as refusal:
         raise Failed(f"it could not be undone: {refusal}") from None
-    except (ValueError, TypeError, KeyError, IndexError):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         raise Failed("what is to be undone is not said as it must be") from None
 
 
@@ -108,12 +113,14 @@ def _say(word: bytes) -> None:
 
 
 def _wait(source: int, seconds: float, rest: bytes) -> str:
-    """Read lines until the end: 'done' was read, the input 'closed', or it was 'silent' for so many seconds."""
+    """Read lines until the end: 'done' was read, the input was 'closed' or had a line without end, or it was 'silent'."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         *words, rest = rest.split(b"\n")
         if b"done" in words:
             return "done"
+        if len(rest) > MOST_UNREAD:
+            return "closed"
         if not select.select([source], [], [], left)[0]:
             continue
         try:

@@ -12,7 +12,12 @@ from linkladder.tools import TEST_PORTS, TOOLS
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
 MOST_PATHS = 20_000  # a mesh of 200 ends
 KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
+OBEYED = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)  # by a terminal, or by no file at all
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
+
+EVERYBODY = ipaddress.ip_address("255.255.255.255")
 
 
 class Refused(Exception):
@@ -50,7 +55,7 @@ def check_settings(settings: tuple[Setting, ...]) -> None:
 
 
 def check_text(value: str, name: str, limit: int) -> None:
-    if len(value) > limit or any(ord(c) < 32 or ord(c) == 127 for c in value):
+    if len(value) > limit or OBEYED.search(value):
         raise Refused(f"{name}: expected one line of at most {limit} characters")
 
 
@@ -60,7 +65,9 @@ def check_address(value: str, name: str) -> None:
     except ValueError:
         one = None
     zone = value.partition("%")[2]  # Python accepts any text as a zone
-    if one is None or one.is_multicast or one.is_unspecified or ("%" in value and not INTERFACE.fullmatch(zone)):
+    one = getattr(one, "ipv4_mapped", None) or one  # for an IPv6 socket these are the IPv4 addresses in them
+    everybody = one is None or one.is_multicast or one.is_unspecified or one == EVERYBODY
+    if everybody or ("%" in value and not INTERFACE.fullmatch(zone)):
         raise Refused(f"{name}: expected an IP address, got {value[:60]!r}")
 
 
