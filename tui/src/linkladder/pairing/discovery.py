@@ -74,7 +74,7 @@ def decode(data: bytes) -> Beacon | None:
             and NAME.fullmatch(found.name)
             and re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", found.version)
             and re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", found.fingerprint)
-            and re.fullmatch(r"[0-9a-f]{0,16}", found.ask + found.echo)
+            and all(re.fullmatch(r"[0-9a-f]{0,16}", token) for token in (found.ask, found.echo))
             and len(found.addresses) <= 16
             and 0 < found.port < 65536
             and all(ipaddress.ip_address(a) and "%" not in a for a in found.addresses)
@@ -177,11 +177,14 @@ class Discovery:
     def _ask(self, source: Source) -> None:
         self._send(encode(replace(self._mine, ask=self._tokens.make(source))), source)
 
-    def _answer(self, beacon: Beacon, source: Source) -> None:
-        """Answer a question, and ask who has not proven itself; strangers seldom, as most are nobody in a flood."""
+    def _answer(self, beacon: Beacon, source: Source, answers: bool) -> None:
+        """Answer a question, and ask who has not proven itself; strangers seldom, as most are nobody in a flood.
+
+        Both in one beacon: so whoever was heard once is known to both ends by answers alone, which a flood hides least.
+        """
         host, now = host_of(source), time.monotonic()
+        called, token = beacon.echo in self._asked, ""  # called: it has read our last call
         if beacon.id not in self._proven:
-            called = beacon.echo in self._asked  # it has read our last call
             again = not called and now - self._tried.get(host, -AGAIN) < AGAIN
             if self._sent[version_of(source)] >= SENT or (again and len(self._heard) >= MOST):
                 return
@@ -189,10 +192,10 @@ class Discovery:
             self._tried[host] = now
             if len(self._tried) > TRIED:
                 del self._tried[next(iter(self._tried))]
-            if not again:
-                self._ask(source)
-        if beacon.ask and not beacon.echo:
-            self._send(encode(replace(self._mine, echo=beacon.ask)), source)
+            token = "" if again else self._tokens.make(source)
+        echo = beacon.ask if called or answers or not beacon.echo else ""
+        if token or echo:
+            self._send(encode(replace(self._mine, ask=token, echo=echo)), source)
 
     def _forget(self, gone: Appliance) -> None:
         del self._heard[gone.id]
@@ -232,7 +235,7 @@ class Discovery:
         known = self._heard.get(beacon.id)
         if trip is not None and not self._admit(beacon.id, source):
             return
-        self._answer(beacon, source)
+        self._answer(beacon, source, trip is not None)
         if trip is None and (beacon.id in self._proven or (known is None and len(self._heard) >= MOST)):
             return  # what anybody may have said changes nothing about who answers; who does comes in
         now = time.monotonic()

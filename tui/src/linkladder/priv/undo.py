@@ -113,7 +113,7 @@ def _say(word: bytes) -> None:
 
 
 def _wait(source: int, seconds: float, rest: bytes) -> str:
-    """Read lines until the end: 'done' was read, the input was 'closed' or had a line without end, or it was 'silent'."""
+    """Read lines until the end: 'done' was read, the input 'closed' or had an endless line, or it was 'silent'."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         *words, rest = rest.split(b"\n")
