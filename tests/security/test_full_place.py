@@ -33,6 +33,34 @@ mine.release()
 os.unlink(folder / "filled")
 print(mine.take("alpha's run"), repr(reservation.holder()))
 """
+# /tmp, to which everybody writes, is full, and the caller stands in a folder that he cannot write to.
+FULL_TMP = """
+mount -t tmpfs -o size=64k none /tmp; mount --bind /tmp /var/tmp; mount -t tmpfs none /mnt
+dd if=/dev/zero of=/tmp/filled bs=4k 2>/dev/null || :
+cd /proc; unset TMPDIR; export HOME=/mnt LINKLADDER_STATE=/mnt/state
+exec "$1" -c "$2"
+"""
+VERIFIES = """
+from pathlib import Path
+from linkladder.report import signing
+from linkladder.trust import keys
+mine = keys.user_key()
+print(keys.signed(b"what was said", keys.sign(b"what was said", mine), keys.public(mine)))
+print(keys.signed(b"another thing", keys.sign(b"what was said", mine), keys.public(mine)))
+written = keys.sign(b"a page", mine, signing.NAMESPACE)
+print(signing.check("a page", written, {keys.public(mine): "this"}).valid)
+print(*(path.name for path in Path("/mnt").iterdir()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root, to fill /tmp")
+def test_a_full_tmp_keeps_no_signature_from_being_verified() -> None:
+    """Pairing verifies keys, and a report is checked."""
+    source = Path(__file__).resolve().parents[2] / "tui/src"
+    argv = ["unshare", "-m", "sh", "-euc", FULL_TMP, "sh", sys.executable, VERIFIES]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stdout.splitlines() == ["True", "False", "True", "state"], done
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root, to mount a small place")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -59,6 +59,24 @@ def _draft(path: Path, mode: int) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise
+
+
+@contextlib.contextmanager
+def aside(files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with these small files for a program that takes no pipe, as long as it needs them."""
+    import tempfile  # imported late: it loads a dozen modules, and most commands need none
+
+    with contextlib.ExitStack() as kept:
+        for place in (None, Path.home()):  # anybody can fill /tmp
+            try:
+                folder = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="linkladder-", dir=place)))
+                for name, text in files.items():
+                    (folder / name).write_text(text, encoding="utf-8")
+                break
+            except OSError:
+                if place is not None:
+                    raise
+        yield folder
 
 
 def sync(folder: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkladder import drafts
 from linkladder.errors import EnvironmentFault, LinkladderError, why_no_file
 from linkladder.trust import keys, peers
 
@@ -71,10 +71,8 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
 
 def check(text: str, signature: str, known: dict[str, str]) -> Signature:
     """Whether the signature fits the text, and whose key made it."""
-    with tempfile.TemporaryDirectory(prefix="linkladder-") as folder:
-        sig = Path(folder) / "sig"
-        sig.write_text(signature, encoding="utf-8")
-        seen = keys.ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(sig)], text.encode())
+    with drafts.aside({"sig": signature}) as folder:
+        seen = keys.ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(folder / "sig")], text.encode())
     mark = re.search(rb"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
     print_ = mark[0].decode() if mark else ""
     if seen.returncode:

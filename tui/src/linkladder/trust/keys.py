@@ -12,7 +12,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from linkladder import state
+from linkladder import drafts, state
 from linkladder.errors import EnvironmentFault
 from linkladder.trust import files
 
@@ -67,13 +67,9 @@ def signed(data: bytes, signature: str, key: str, namespace: str = NAMESPACE) ->
     """Whether the owner of the public key signed the data."""
     if not well_formed(key):
         return False
-    import tempfile  # imported late: it loads a dozen modules, and most commands verify nothing
-
-    with tempfile.TemporaryDirectory(prefix="linkladder-") as where:
-        allowed, given = Path(where) / "allowed", Path(where) / "signature"
-        allowed.write_text(f"end {key}\n")
-        given.write_text(signature, encoding="utf-8")
-        done = ssh_keygen(["-Y", "verify", "-f", str(allowed), "-I", "end", "-n", namespace, "-s", str(given)], data)
+    with drafts.aside({"allowed": f"end {key}\n", "signature": signature}) as where:
+        given = ["-f", str(where / "allowed"), "-I", "end", "-n", namespace, "-s", str(where / "signature")]
+        done = ssh_keygen(["-Y", "verify", *given], data)
     return done.returncode == 0
 
 
