@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -191,7 +192,7 @@ async def test_of_several_other_ends_the_busiest_is_shown_while_they_are_loaded(
     made = backend(4)
     plan = document(4).run.plan
     name = plan.rungs[0].name
-    tcp = next(e for e in plan.rungs[0].experiments if e.protocol is Protocol.TCP)
+    tcp = next(e for e in plan.rungs[0].experiments if e.protocol is Protocol.TCP and len(e.paths) != 1)
     made.entries = [
         (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
         (0.0, events.RungStarted(name, 60.0, 1, 0)),
@@ -203,6 +204,37 @@ async def test_of_several_other_ends_the_busiest_is_shown_while_they_are_loaded(
         app.climb(plan)
         text = await until(pilot, "gamma 3.8 of 4 cores busy")
         assert "far, beta" not in text
+
+
+async def test_of_a_pair_both_ends_are_shown_by_name_and_what_its_sender_sent_again() -> None:
+    made = backend(4)
+    plan = document(4).run.plan
+    (rung, *_) = plan.rungs
+    pairs = [n for n, path in enumerate(rung.paths) if (path.origin, path.peer) == ("beta", "gamma")]
+    alone = next(e for e in rung.experiments if e.paths in [(n,) for n in pairs] and e.protocol is Protocol.TCP)
+    resent = {"near": 0, "beta": 7, "gamma": 0, "delta": 5}
+    made.entries = [
+        (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
+        (0.0, events.RungStarted(rung.name, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(rung.name, alone.id, 0, 0, 20.0)),
+        *(
+            (1.0, events.Sampled(end, replace(synth.sample(1, busy, 1 << 30), retransmits=resent[end])))
+            for end, busy in BUSY.items()
+        ),
+    ]
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(plan)
+        text = await until(pilot, "beta 1.7 of 4 cores busy")
+        assert re.search(r"beta +1\.7 of 4 .* gamma +3\.8 of 4 ", text), text
+        assert not re.search(r"near +0\.4", text)
+        assert "retransmits 7" in text
+
+
+def test_ends_that_only_this_one_loads_are_named_too() -> None:
+    star = (Path(peer="beta"), Path(peer="gamma"))
+    ways = Direction.FORWARD, Direction.REVERSE
+    assert [words.receivers(star, (1,), way) for way in ways] == ["gamma", "near"]
 
 
 async def test_a_run_over_one_path_offers_none() -> None:

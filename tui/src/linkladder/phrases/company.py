@@ -103,9 +103,14 @@ def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
     return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
 
 
+def several_ends(paths: Sequence[Path]) -> bool:
+    """Whether the paths join more than this appliance and one other: `near` and `far` do not say then who is meant."""
+    return any(path.origin for path in paths) or len({path.peer for path in paths}) > 1
+
+
 def receivers(paths: Sequence[Path], numbers: Sequence[int], way: Direction) -> str:
-    """Who receives that way on these paths of a mesh, such as 'gamma' or '3 ends'; elsewhere 'far' or 'near'."""
-    if not any(path.origin for path in paths):
+    """Who receives that way on these paths of several ends, such as 'gamma' or '3 ends'; else 'far' or 'near'."""
+    if not several_ends(paths):
         return "near" if way is Direction.REVERSE else "far"
     names = list(dict.fromkeys(path.ends(way)[1] for n, path in enumerate(paths) if n in numbers or not numbers))
     return units.joined(names) if len(names) < 3 else f"{len(names)} ends"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from textwrap import shorten
@@ -26,7 +27,7 @@ from linkladder.model import (
     best_rate,
 )
 from linkladder.phrases import arm, back, checked, out_of_reach, outcome
-from linkladder.phrases.company import path_name
+from linkladder.phrases.company import path_name, several_ends
 from linkladder.verdicts import RungJudgement
 
 REASON = 160  # characters of a tool's message that fit here; the results keep all of it
@@ -89,14 +90,17 @@ class TrialView:
             self.paths |= {key: None for key in self.paths if key[0] is way}
             self.paths |= {(way, one.path): one.bps for one in event.paths}
 
-    @property
-    def retransmits(self) -> int | None:
+    def retransmits(self, paths: Sequence[Path] = ()) -> int | None:
         """Segments that the sending ends have sent again since the trial began; None if no end reports them."""
-        way = self.experiment.direction
-        only_receives = {end: Direction.REVERSE if end == End.NEAR else Direction.FORWARD for end in self.samples}
-        senders = [sample for end, sample in self.samples.items() if way is not only_receives[end]]
-        counts = [sample.retransmits for sample in senders if sample.retransmits is not None]
-        return sum(counts) if counts else None
+        way, numbers = self.experiment.direction, self.experiment.paths
+        both = way not in (Direction.FORWARD, Direction.REVERSE)
+        loaded = [path for number, path in enumerate(paths) if number in numbers or not numbers]
+        sending = {path.ends(way)[0] for path in loaded}
+        if not several_ends(paths):
+            sending = {End.NEAR if way is Direction.FORWARD else End.FAR}
+        counts = [one.retransmits for end, one in self.samples.items() if both or end in sending]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
 
 
 class About(StrEnum):

@@ -17,9 +17,9 @@ from textual.widgets import Static
 from linkladder import judge
 from linkladder.app.dialogs import Ask, Question, Words
 from linkladder.app.page import Page
-from linkladder.app.widgets import bars, ladder_text, run_message, throughput
+from linkladder.app.widgets import bars, ladder_text, panels, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
-from linkladder.model import Direction, Document, End, Protocol, RungName, RunInfo
+from linkladder.model import Direction, Document, Protocol, RungName, RunInfo
 from linkladder.phrases import checked, company
 from linkladder.run import arms_so_far
 from linkladder.run.progress import Progress, TrialView, named
@@ -44,7 +44,7 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
 def _what(progress: Progress, trial: TrialView) -> str:
     """What runs, in a mesh with the pairs of ends that are loaded in place of the way: 'gamma to delta: TCP, 4 ...'."""
     asked = trial.experiment
-    if not asked.paths or not any(path.origin for path in progress.paths):
+    if not asked.paths or not company.several_ends(progress.paths):
         return named(asked)
     way = asked.direction if asked.direction is Direction.REVERSE else Direction.FORWARD
     return f"{company.pairs(progress.paths, asked.paths, way)}: {named(asked, direction=False)}"
@@ -252,24 +252,17 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._put("so-far", Text.assemble(("Trials so far\n", "bold"), "\n".join(reversed(lines)), no_wrap=True))
 
     def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
-        """Show CPU and memory of both ends side by side, except for pings, which need neither; of several other ends
-        the busiest one.
-        """
+        """Show CPU and memory of two ends side by side, except for pings, which need neither."""
         shown = trial.experiment.protocol not in PINGS and self.size.height >= SHORT
         self.query_one("#ends").display = shown
         if not shown:
             return
         rows = 2 if self.size.height < 30 else 5
-        peer = next((r.path.peer for r in progress.plan.rungs if r.name == trial.rung), "") if progress.plan else ""
-        self._put("near", bars.cores("near", trial.samples.get(End.NEAR), width // 2 - 1, rows))
+        two = panels.of(progress, trial)
+        for place, (name, sample) in zip(("near", "far"), two, strict=True):
+            self._put(place, bars.cores(name, sample, width // 2 - 1, rows))
         if trial.rung == RungName.LOCALHOST:
             self._put("far", Text("far   the same machine on this rung", "dim"))
-        elif others := {end: one for end, one in trial.samples.items() if end not in tuple(End)}:
-            name = max(others, key=lambda end: max((core.busy for core in others[end].cores), default=0.0))
-            self._put("far", bars.cores(f"{name}, busiest of {len(others)}", others[name], width // 2 - 1, rows))
-        else:
-            name = f"far, {peer}" if peer else "far"
-            self._put("far", bars.cores(name, trial.samples.get(End.FAR), width // 2 - 1, rows))
 
     def _quiet(self, progress: Progress, width: int) -> None:
         """Show, while no trial runs, what the person is to do or how the last trials went."""

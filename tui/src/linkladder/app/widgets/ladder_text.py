@@ -91,8 +91,8 @@ def figures(trial: TrialView, width: int, paths: Sequence[Path] = ()) -> Text:
         if lost:
             gone, sent = sum(i.lost or 0 for i in lost), sum(i.datagrams or 0 for i in lost)
             more.append(f"lost {gone} of {sent} datagrams")
-    elif trial.retransmits is not None:
-        more.append(f"retransmits {trial.retransmits}")
+    elif (again := trial.retransmits(paths)) is not None:
+        more.append(f"retransmits {again}")
     if trial.rtts:
         more.append("  " if more else "")
         more.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
