@@ -10,7 +10,7 @@ from judge_documents import GOOD, both, document, ping
 from linkladder.codec import from_json, to_json
 from linkladder.engine.account import MOST_STILL, Watched
 from linkladder.engine.far_ends import shares_a_card
-from linkladder.engine.interruptions import TRIES, AttemptTimer, carrier_news, given_up, with_carriers
+from linkladder.engine.interruptions import TRIES, AttemptTimer, CarrierNews, given_up, with_carriers
 from linkladder.judge import Verdict, judge_document
 from linkladder.judge.outages import outages
 from linkladder.model import (
@@ -90,7 +90,22 @@ def test_what_befell_a_far_card_is_said_of_the_attempt() -> None:
     broken = dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=trials), *rest))
     judged = judge_document(from_json(Document, to_json(document(both(RungName.SAME_HOST, 4e9), broken)))).rungs[-1]
     assert judged.verdict is Verdict.CANNOT_JUDGE and "vmx1 of the beta end lost its link" in judged.sentence
-    assert carrier_news(trials[0]) == (carriers_lost(lost.carriers),)
+    assert CarrierNews().of(trials[0]) == (carriers_lost(lost.carriers),)
+
+
+def test_a_card_without_link_is_said_once_on_a_rung_and_at_its_end_in_how_many_trials() -> None:
+    first, other = (CarrierLost("beta", name, times) for times, name in enumerate(("vmx1", "vmx2"), 1))
+    good = both(RungName.DC_LINK, GOOD).experiments[0].trials[0]
+    trials = [
+        dataclasses.replace(good, interruptions=(Interruption("2026-11-22T10:00:00+00:00", 15.0, "gone", True, cards),))
+        for cards in ((first,), (first, other), (first,))
+    ]
+    news = CarrierNews()
+    assert [len(news.of(one)) for one in trials] == [1, 1, 0]
+    told = news.over("dc-link")
+    assert [one.partition(": ")[0] for one in told] == ["dc-link, 3 trials", "dc-link, 1 trial"], told
+    assert "vmx1 of the beta end lost its link" in told[0] and not news.over("same-host")
+    assert news.of(trials[0]), "on another rung it is said anew"
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -10,7 +10,21 @@ import pytest
 import linkladder
 from linkladder import events
 from linkladder.commands.run_lines import Lines
-from linkladder.model import Evidence, Experiment, Interval, Path, Plan, Rung, RungName, RunState
+from linkladder.model import (
+    Evidence,
+    Experiment,
+    Fault,
+    Interval,
+    Leg,
+    Outcome,
+    Path,
+    Plan,
+    Rung,
+    RungName,
+    RungResult,
+    RunState,
+    TrialResult,
+)
 from linkladder.run.progress import Progress
 
 SOURCE = FilePath(linkladder.__file__).parent
@@ -49,6 +63,20 @@ def test_each_of_several_paths_has_a_line_below_and_the_cursor_is_back_on_the_fi
 def test_of_very_many_paths_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     live, _ = shown(capsys, 30)
     assert live.count("\n") == 12 and "and 19 more" in live
+
+
+def test_a_reason_that_many_trials_failed_for_is_said_once_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    why = "sh0 of the near end has no link"
+    rung = Rung(RungName.DC_LINK, (Path(peer="beta"),), (LOAD,))
+    lines = Lines(quiet=False, terminal=False)
+    lines.show(events.RunStarted("r", Plan("p", rungs=(rung,)), 60.0, 3), 0.0)
+    for repeat, reason in enumerate((why, why, "refused", why)):
+        failed = TrialResult("x", repeat, (Leg(Outcome(False, Fault.PATH, reason)),))
+        lines.show(events.TrialFinished(rung.name, LOAD.id, failed), 1.0)
+    during = capsys.readouterr().err
+    assert during.count(why) == 1 and during.count("failed (path): for the same reason") == 2
+    lines.show(events.RungFinished(rung.name, RungResult(rung.name, rung.paths, ())), 2.0)
+    assert capsys.readouterr().err.splitlines() == [f"  dc-link: 3 trials failed: {why}"]
 
 
 def test_one_failed_trial_is_one(capsys: pytest.CaptureFixture[str]) -> None:

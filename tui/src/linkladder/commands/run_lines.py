@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
 from dataclasses import replace
 
 from linkladder import events as ev
@@ -22,6 +23,7 @@ class Lines:
     def __init__(self, quiet: bool, terminal: bool) -> None:
         self.quiet, self.terminal = quiet, terminal
         self.progress = Progress()
+        self._reasons: Counter[str] = Counter()  # why trials of the present rung failed
         self._below = 0  # lines below the live one, for the paths of a trial that has several
 
     def show(self, event: ev.Event, at: float) -> None:
@@ -65,7 +67,9 @@ class Lines:
                 return f"  {event.rung}: {checked(replace(found, findings=found.against or found.findings))}"
             case ev.TrialFinished():
                 exp = self.progress.asked(event.rung, event.experiment)
-                return f"  {event.experiment:34} {outcome(exp, event.result)}"
+                return f"  {event.experiment:34} {self._result(exp, event.result)}"
+            case ev.RungFinished():
+                return self._counted(event.rung)
             case ev.PeerLost():
                 return f"  {out_of_reach(event.peer, event.reason, event.retry_in)}"
             case ev.PeerBack():
@@ -76,6 +80,18 @@ class Lines:
                 failed = f", {units.plural(event.failed_trials, 'trial')} failed" if event.failed_trials else ""
                 return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
         return ""
+
+    def _result(self, exp: Experiment, trial: TrialResult) -> str:
+        """The outcome of a trial; a reason for which others of the rung have failed already is not said again."""
+        known = not trial.ok and self._reasons[trial.reason] > 0
+        self._reasons[trial.reason] += not trial.ok
+        return outcome(exp, trial, known)
+
+    def _counted(self, rung: str) -> str:
+        """How many trials of the rung failed for a reason that was said once."""
+        said = [f"  {rung}: {count} trials failed: {why}" for why, count in self._reasons.items() if count > 1]
+        self._reasons.clear()
+        return "\n".join(said)
 
     def _live(self, what: str) -> None:
         trial = self.progress.trial
@@ -115,9 +131,9 @@ def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
     return f"{trials}{before}, {'' if left.startswith('at') else 'about '}{left}{rest}"
 
 
-def outcome(p: Experiment, trial: TrialResult) -> str:
+def outcome(p: Experiment, trial: TrialResult, known: bool = False) -> str:
     """A trial's result, with the CPU cores that each end used and the round trip under load."""
-    text = phrases.outcome(p, trial)
+    text = phrases.outcome(p, trial, known)
     for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
         text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
     if trial.ok and trial.rtt_under_load:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -84,10 +85,25 @@ def _between(began: Mapping[int, Watched], then: Mapping[int, Watched]) -> Itera
                     yield CarrierLost(end.name, seen.nic.name, times)
 
 
-def carrier_news(result: TrialResult) -> tuple[str, ...]:
-    """What to report of a trial in which a card lost its link, and of the attempts before it that broke."""
-    cards = dict.fromkeys((*(c for one in result.interruptions for c in one.carriers), *result.carriers_lost))
-    return tuple(say.carriers_lost([card]) for card in cards)
+class CarrierNews:
+    """What to report of cards that lost their link: each at once, and at the end of the rung in how many trials."""
+
+    def __init__(self) -> None:
+        self._trials: Counter[tuple[str, str]] = Counter()  # by end and card
+
+    def of(self, result: TrialResult) -> tuple[str, ...]:
+        """The cards that lost their link in this trial, or in its attempts that broke, and had not on this rung yet."""
+        lost = (*(c for one in result.interruptions for c in one.carriers), *result.carriers_lost)
+        cards = {(card.end, card.card): card for card in lost}
+        fresh = [card for key, card in cards.items() if key not in self._trials]
+        self._trials.update(cards.keys())
+        return tuple(say.carriers_lost([card]) for card in fresh)
+
+    def over(self, rung: str) -> tuple[str, ...]:
+        """A sentence for each card that lost its link on the rung, which ends with this."""
+        said = [say.carrier_in_rung(rung, CarrierLost(*key, 1), count) for key, count in self._trials.items()]
+        self._trials.clear()
+        return tuple(said)
 
 
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:

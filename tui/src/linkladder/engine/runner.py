@@ -18,7 +18,7 @@ from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, MissingEnd, Un
 from linkladder.engine.foreseen import Foreseen
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import MissedTrials, grown
-from linkladder.engine.interruptions import TRIES, attempt, carrier_news, given_up, with_carriers
+from linkladder.engine.interruptions import TRIES, CarrierNews, attempt, given_up, with_carriers
 from linkladder.engine.kernels import Boots
 from linkladder.engine.left_out import refuse_absent_cores, without_effect
 from linkladder.engine.long_trial import rung_finished, thinned
@@ -72,7 +72,7 @@ class Engine:
         self._begun = False  # there is a run to keep things of
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
         self._ports = ports()
-        self._times = TimesOfDay()
+        self._times, self._carriers = TimesOfDay(), CarrierNews()
         self._index = self._failed = 0
         self._round_trip: dict[RungName, float] = {}
 
@@ -181,6 +181,9 @@ class Engine:
             unavailable = str(error)
         except Skipped:
             unavailable = skipped(self.store, self.run_id, rung)
+        finally:
+            for said in self._carriers.over(rung.name):
+                self.store.note(self.run_id, said)
         if unavailable:
             self.store.keep_rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
@@ -378,8 +381,10 @@ class Engine:
             if self.plan != before:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
-        for said in (*self._times.news(result), *carrier_news(result)):
+        for said in self._times.news(result):
             self._say(said)
+        for said in self._carriers.of(result):
+            self._emit(ev.Notice(said))
 
     def _say(self, text: str) -> None:
         """Tell something to whoever watches, and keep it as a note of the run."""

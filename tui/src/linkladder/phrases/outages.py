@@ -82,6 +82,10 @@ def carriers_lost(cards: Iterable[CarrierLost]) -> str:
     )
 
 
+def carrier_in_rung(rung: str, card: CarrierLost, trials: int) -> str:
+    return f"{rung}, {units.plural(trials, 'trial')}: {carriers_lost([card])}."
+
+
 def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost]) -> str:
     return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat)}).")
 

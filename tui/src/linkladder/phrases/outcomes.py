@@ -14,9 +14,10 @@ CONTRADICTED = "The facts contradict the claim"
 CONTRADICTED_BRIEFLY = "! facts contradict"  # beside the name of a rung
 
 
-def outcome(p: Experiment, t: TrialResult) -> str:
-    """A trial's result, such as '9.41 Gb/s', 'failed (tool): ...' or '9000 bytes pass'."""
-    text = reached(p, t) if t.ok else f"failed{_on_some(t)}{f' ({t.fault})' if t.fault else ''}: {t.reason}"
+def outcome(p: Experiment, t: TrialResult, known: bool = False) -> str:
+    """A trial's result, such as '9.41 Gb/s', 'failed (tool): ...' or '9000 bytes pass'; `known`: its reason is."""
+    why = "for the same reason" if known else t.reason
+    text = reached(p, t) if t.ok else f"failed{_on_some(t)}{f' ({t.fault})' if t.fault else ''}: {why}"
     return f"{text} (the far end was lost in {len(t.interruptions)} earlier attempts)" if t.interruptions else text
 
 
