@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import synth
-from helpers import until, until_true
+from helpers import seen, until
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
-from linkladder.model import Direction, Protocol
+from linkladder.model import Direction, Protocol, RunState
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
@@ -28,6 +29,7 @@ async def test_f_goes_on_with_the_same_run() -> None:
         app.push_screen(ResultsScreen(synth.RUN))
         await until(pilot, "Not settled: whether it holds over repeats.")
         await until(pilot, "f measures what would settle it, within this run.")
+        await until(pilot, "Settle it")
         await pilot.press("f")
         await until(pilot, "Measure what would settle it?")
         await until(pilot, "12 trials, about")
@@ -41,13 +43,17 @@ async def test_f_goes_on_with_the_same_run() -> None:
         assert again == {(Direction.FORWARD, 5), (Direction.REVERSE, 5)}
 
 
-async def test_f_says_so_where_all_is_settled() -> None:
+@pytest.mark.parametrize("state", [RunState.COMPLETE, RunState.INCOMPLETE])
+async def test_f_is_offered_only_where_something_can_be_settled(state: RunState) -> None:
     backend = synth.settled()
-    backend.stored[synth.RUN] = (synth.summary(), ladder(950e6))
+    settled = ladder(950e6, repeats=5 if state is RunState.COMPLETE else 1)
+    backend.stored[synth.RUN] = (synth.summary(), replace(settled, run=replace(settled.run, state=state)))
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.push_screen(ResultsScreen(synth.RUN))
-        await until(pilot, "PASS")
+        await until(pilot, "dc-link")
+        await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "results")
+        assert "Settle it" not in seen(app) and "Export" in seen(app)
         await pilot.press("f")
-        await until_true(pilot, lambda: any("asks for nothing more" in n.message for n in app._notifications))
-        assert not backend.started
+        assert not backend.started and not app._notifications
+        assert isinstance(app.screen, ResultsScreen)

@@ -244,7 +244,7 @@ async def test_a_run_over_one_path_offers_none() -> None:
         await until(pilot, "c Commands")
         assert "Mesh" not in seen(app)
         app.open("results", synth.RUN)
-        await until(pilot, "Settle it")
+        await until(pilot, "Export")
         assert "Mesh" not in seen(app)
 
 

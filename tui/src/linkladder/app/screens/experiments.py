@@ -51,6 +51,10 @@ the other one or linkladder dies, a process of its own puts it back.
         self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
         self.pairs = LEAST_PAIRS
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Another rung can be chosen if the link's description has several."""
+        return action != "next_rung" or len(self.rungs) > 1
+
     def body(self) -> ComposeResult:
         with Vertical(id="choices"):
             yield Static("What do you want to know?", classes="heading")
@@ -70,6 +74,7 @@ the other one or linkladder dies, a process of its own puts it back.
         if link is None:
             return
         self.rungs = self.rungs or rungs_to_try(link)
+        self.refresh_bindings()
         for name in SHORT:
             plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs))
             if plan:

@@ -59,6 +59,10 @@ judge, - incomplete, * measured now.
         self._ticks = 0
         self._looked = False
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Without a run over several paths there are no figures."""
+        return action != "view" or self.rung is not None
+
     def body(self) -> ComposeResult:
         yield Static("reading ...", id="said", markup=False)
         yield MeshGrid()
@@ -83,6 +87,7 @@ judge, - incomplete, * measured now.
         if found is not None:
             document, self.rung, self.judged = found
             self._looked = True
+            self.refresh_bindings()
             self.set_title(f"linkladder   {self.NAME}   {document.run.id}" if document else f"linkladder   {self.NAME}")
             self._show()
 

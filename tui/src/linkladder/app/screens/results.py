@@ -134,6 +134,15 @@ def figures_known_at_once(run: RunSummary) -> Text:
     return out
 
 
+def unsettled(document: Document, judged: DocumentJudgement | None) -> bool:
+    """Whether the verdict asks for something that this run does not have, and that can be added to it."""
+    from linkladder import plan as plans
+
+    if judged is None or document.run.state is not RunState.COMPLETE or not judged.follow_up:
+        return False
+    return bool(plans.follow_up(document.run.plan, judged).rungs)
+
+
 class ResultsScreen(Page):
     NAME = "Results"
     HELP = """
@@ -167,12 +176,17 @@ much of the ceiling that is.
         self.run_id = run_id
         self.document: Document | None = None
         self.judged: DocumentJudgement | None = None
+        self._unsettled = False  # whether the verdict asks for trials that this run can be given
         self.at = 0
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """The matrix is of several paths."""
+        """Offer what has an effect for this run."""
         document = self.document
-        return action != "mesh" or (document is not None and any(len(r.paths) > 1 for r in document.rungs))
+        if action == "mesh":
+            return document is not None and any(len(r.paths) > 1 for r in document.rungs)
+        if action == "follow_up":
+            return self._unsettled
+        return True
 
     def title_line(self) -> str:
         return f"linkladder   Results   {self.run_id}"
@@ -196,8 +210,9 @@ much of the ceiling that is.
         self.document = await app.ask_long(app.backend.load, self.run_id)
         if self.document:
             self.judged = await app.ask_long(app.backend.judge, self.document)
-            self.refresh_bindings()
             self._show()
+            self._unsettled = await app.ask_long(unsettled, self.document, self.judged) or False
+            self.refresh_bindings()
 
     def on_resize(self) -> None:
         self._show()
@@ -239,12 +254,6 @@ much of the ceiling that is.
         if document is None or judged is None:
             return
         plan = plans.follow_up(document.run.plan, judged)
-        if document.run.state is not RunState.COMPLETE:
-            self.notify("This run is not complete: go on with it first")
-            return
-        if not plan.rungs:
-            self.notify("The verdict asks for nothing more")
-            return
         asked = "; ".join(f.question for f in judged.follow_up)
         takes = f"{units.plural(plans.trials(plan), 'trial')}, about {units.duration(plans.seconds(plan))}"
         text = f"Not settled: {asked}.\n\n{takes}, added to this run."

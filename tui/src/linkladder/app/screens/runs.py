@@ -110,8 +110,13 @@ The rate is the best of the highest rung that was measured.
         self.query_one("#runs").focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Disable the key / while the filter's field has the focus, as it is a letter there."""
-        return action != "filter" or not isinstance(self.focused, Input)
+        """Offer what there are runs for; the key / is a letter while the filter's field has the focus."""
+        if action == "filter":
+            return not isinstance(self.focused, Input) and (bool(self.found) or self._filtered())
+        return action not in ("mark", "compare", "export", "delete", "go_on") or bool(self.found)
+
+    def _filtered(self) -> bool:
+        return bool(self.is_mounted and self.query_one("#words", Input).value)
 
     def on_screen_resume(self) -> None:
         self.load()
@@ -137,6 +142,7 @@ The rate is the best of the highest rung that was measured.
         columns = Columns(self.found, self.size.width)
         self.query_one("#head", Static).update(columns.head())
         self.query_one("#runs", Rows).show([columns.row(run, run.id in self.marked) for run in self.found])
+        self.refresh_bindings()
 
     def _count(self) -> None:
         count = len(self.found)

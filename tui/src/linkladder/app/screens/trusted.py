@@ -47,6 +47,10 @@ The appliances that this one trusts, each by its own key.
         super().__init__()
         self._peers: tuple[PeerView, ...] = ()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Without peers there is none to rename or to remove."""
+        return action not in ("rename", "remove") or bool(self._peers)
+
     def body(self) -> ComposeResult:
         with Vertical(classes="body"):
             yield Static("Trusted by this appliance", classes="heading")
@@ -65,6 +69,7 @@ The appliances that this one trusts, each by its own key.
         if found is None:
             return
         self._peers = found
+        self.refresh_bindings()
         box = self.query_one("#peers", OptionList)
         kept = box.highlighted or 0
         box.clear_options()

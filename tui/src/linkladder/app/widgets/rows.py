@@ -45,6 +45,10 @@ class Rows(Guarded, ScrollView, can_focus=True):
         super().__init__(id=key)
         self.lines: list[str] = []
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Without lines there is nothing to open."""
+        return action != "choose" or bool(self.lines)
+
     def show(self, lines: list[str]) -> None:
         """Show other lines; the cursor stays on its line number if there is such a line."""
         self.lines = lines
