@@ -162,6 +162,21 @@ def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(
     assert not trial.ok and said in trial.reason, trial.reason
 
 
+def test_what_somebody_changed_before_the_holder_died_is_put_back_and_told(world: LabWorld) -> None:
+    run = started(world)
+    measuring = process(world, "alpha", "linkladder", "run")
+    os.kill(measuring, signal.SIGSTOP)  # so that it does not look itself
+    world.run("alpha", "ip link set sh0 mtu 8000")
+    kill(measuring)
+    run.process.communicate(timeout=20)
+    nothing_is_left(world)
+    notice = world.lab.state("alpha") / "settings.notice"
+    said = "mtu sh0 was changed to 8000 by something else while it was on loan as 9000; it went back to 1500"
+    assert said in notice.read_text()
+    assert not (world.lab.state("beta") / "settings.notice").exists(), "what was as it was left is put back in silence"
+    notice.unlink()
+
+
 @pytest.mark.parametrize("time", TIMES)
 def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
     run = started(world)

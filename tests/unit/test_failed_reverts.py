@@ -46,6 +46,29 @@ async def test_what_cannot_be_read_is_not_put_back(
     assert kernel.all() == BEFORE and overview.on_loan() is None
 
 
+async def test_what_something_else_changed_on_loan_is_put_back_and_told_until_a_person_has_seen_it(
+    kernel: Kernel, own_state: Path
+) -> None:
+    held = settings.Lease(CHANGES)
+    await held.acquire()
+    held._journal.unlock()  # as if the process were gone
+    kernel.path.write_text(json.dumps(kernel.all() | {"mtu vmx1": "8000"}))
+    kernel.refuse = {"mtu vmx1"}
+    for _ in range(2):
+        with pytest.raises(LinkladderError, match="could not be put back"):
+            await settings.recover()
+    kernel.refuse = set()
+    await settings.recover()
+    assert kernel.all() == BEFORE
+    said = "mtu vmx1 was changed to 8000 by something else while it was on loan as 9000; it went back to 1500"
+    seen = overview.on_loan()
+    assert seen and not seen.left_behind and seen.after_restart.count(said) == 1
+    assert seen.after_restart.count("something else") == 1, "nothing else was touched"
+    assert overview.findings()[0][:2] == (False, seen.after_restart)
+    accepted.accept(str(own_state))
+    assert overview.on_loan() is None
+
+
 def test_the_first_start_after_a_power_cut_closes_the_record_of_a_loan(kernel: Kernel, own_state: Path) -> None:
     """What the appliance runs at boot: nobody shall read of settings left changed which the restart has ended."""
     held = settings.Lease(CHANGES)

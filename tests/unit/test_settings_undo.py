@@ -27,7 +27,7 @@ from linkladder import host, locks, privilege, settings, wire
 from linkladder.agent.lending import Lending
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.priv.undo import SLOTS
-from linkladder.priv.undo import _read_back as read_back
+from linkladder.priv.undo import _as_holder as as_holder
 from linkladder.priv.undo import _wait as wait
 from linkladder.settings import overview
 from linkladder.settings.arming import ARMED, Undo
@@ -201,7 +201,7 @@ def test_what_reads_back_is_the_holders_own_user(tmp_path: Path, monkeypatch: py
             monkeypatch.delenv(name, raising=False)
         if door:
             monkeypatch.setenv(*door.split("="))
-        read_back("/some/folder", [])
+        as_holder("/some/folder", [])
         who, groups, words, *environment = (there / "said" / (door or "root")).read_text().splitlines()
         assert who == (str(pwd.getpwnam("nobody").pw_uid) if door else "0")
         assert not door or groups == str(pwd.getpwnam("nobody").pw_gid)

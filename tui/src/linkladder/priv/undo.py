@@ -4,8 +4,9 @@
 steps that bring the old values back (each a measuring verb, checked like any other) and the holder's folder; with that
 line comes the locked journal, so that no other lease starts before this process is gone. Then lines `renew` and `done`;
 what it says itself, `armed` and `acted`, goes the other way.
-If the socket closes, or brings nothing for that many seconds of the monotonic clock, the steps are carried out, and the
-holder's own linkladder, as the holder's user, reads the values back and clears the journal or says what is wrong.
+If the socket closes, or brings nothing for that many seconds of the monotonic clock, the steps are carried out. The
+holder's own linkladder, as the holder's user, notes before them what something else has changed meanwhile, and after
+them reads the values back and clears the journal or says what is wrong.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ PATIENCE = 10.0  # seconds within which it must be said what is to be undone
 REVERSING = ("mtu", "moderation", "queues", "ring", "queue-core", "iface-flags", "sysctl", "module", "lagg", "member")
 SLOTS = 32  # such processes at once, as they are not counted as the caller's
 SLOT = "/var/run/linkladder-undo.{}"
+LOOK = 5.0  # seconds for what looks before the steps, as they must not wait for a user's process that hangs
 PASSES = 3  # rounds, as an offload may need another one to be restored first
 
 
@@ -56,10 +58,11 @@ def serve(build: Build) -> None:
     if _wait(0, seconds, rest) == "done":
         return
     _say(ACTED)
+    _as_holder(folder, lock, "look", limit=LOOK)
     for _ in range(PASSES):
         if not [words for words, parts in steps if not _done(words, parts)]:
             break
-    _read_back(folder, lock)
+    _as_holder(folder, lock)
     os.close(slot)
 
 
@@ -148,13 +151,18 @@ def _done(words: list[str], parts: list[Step]) -> bool:
     return True
 
 
-def _read_back(folder: str, lock: list[int]) -> None:
-    """As the holder's user, have the holder's own linkladder see to the journal."""
+def _as_holder(folder: str, lock: list[int], *words: str, limit: float | None = None) -> None:
+    """As the holder's user, have the holder's own linkladder see to the journal; killed after `limit` seconds."""
     name, uid = os.environ.get("DOAS_USER", ""), os.environ.get("SUDO_UID", "")
     user = pwd.getpwnam(name) if name else pwd.getpwuid(int(uid)) if uid else None
     child = os.fork()
     if child:
-        os.waitpid(child, 0)
+        last = time.monotonic() + limit if limit else None
+        while not os.waitpid(child, os.WNOHANG if last else 0)[0]:
+            if last and time.monotonic() > last:
+                os.kill(child, signal.SIGKILL)
+                last = None
+            time.sleep(0.01)
         return
     try:
         if user:
@@ -167,6 +175,7 @@ def _read_back(folder: str, lock: list[int]) -> None:
         for descriptor in lock:
             os.set_inheritable(descriptor, True)
         os.chdir("/")
-        os.execve(sys.executable, [sys.executable, "-I", "-m", "linkladder.settings", folder], ENVIRONMENT)
+        argv = [sys.executable, "-I", "-m", "linkladder.settings", folder, *words]
+        os.execve(sys.executable, argv, ENVIRONMENT)
     finally:
         os._exit(127)

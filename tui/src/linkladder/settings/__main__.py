@@ -1,7 +1,8 @@
-"""python -m linkladder.settings FOLDER: what follows the undo process once it has acted, as the holder's user.
+"""python -m linkladder.settings FOLDER [look]: what goes with the undo process's work, as the holder's user.
 
-It holds the journal's lock already, which it has inherited. It reads the values back, restores what is left to restore,
-and clears the journal or notes there what could not be put back.
+With `look`, before the undo process acts, it only notes what something else has changed while it was on loan. Without,
+once that process has acted, it reads the values back, restores what is left to restore, and clears the journal or notes
+there what could not be put back. It holds the journal's lock already, which it has inherited.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from linkladder import privilege
+from linkladder import host, privilege
 from linkladder.errors import LinkladderError
 from linkladder.settings.journal import Journal
-from linkladder.settings.lease import restore
+from linkladder.settings.lease import note_others, restore
 
 TRIES, PAUSE = 5, 1.0  # how often restoring is tried, and the seconds in between
 
@@ -30,6 +31,13 @@ async def read_back(journal: Journal) -> int:
     return 1
 
 
+async def look(journal: Journal) -> int:
+    if (record := journal.read()) and record.boot == host.boot_id():
+        await note_others(journal, record)
+    return 0
+
+
 if __name__ == "__main__":
     privilege.restrict()
-    sys.exit(asyncio.run(read_back(Journal(Path(sys.argv[1])))))
+    task = look if sys.argv[2:] == ["look"] else read_back
+    sys.exit(asyncio.run(task(Journal(Path(sys.argv[1])))))

@@ -121,12 +121,12 @@ class Journal:
             self.write(replace(record, failed=failed))
 
     def tell(self, text: str) -> None:
-        """Keep a sentence for people about a loan that a restart ended, until they have seen it."""
+        """Keep a sentence on a loan that a restart ended, or on what something else changed, until people saw it."""
         try:
             atomic_files.replace(self.folder / NOTICE, text, 0o644)
         except OSError as error:
             raise EnvironmentFault(
-                "what a restart did to settings on loan cannot be noted", f"{NOTICE}: {error.strerror}", "make room"
+                "what happened to settings on loan cannot be noted", f"{NOTICE}: {error.strerror}", "make room"
             ) from error
 
     def notice(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from linkladder import host, state
-from linkladder.errors import LinkladderError
+from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.settings.arming import Undo
 from linkladder.settings.journal import Entry, Journal, Record
 from linkladder.settings.reversible import (
@@ -205,7 +205,9 @@ async def restore(journal: Journal, record: Record) -> tuple[str, ...]:
     """
     entries, after_restart = record.entries, record.boot != host.boot_id()
     try:
-        if after_restart:
+        if not after_restart:
+            await note_others(journal, record)
+        else:
             entries = await _left_by_restart(record)
         done = await put_back(entries)
         if after_restart:
@@ -215,6 +217,22 @@ async def restore(journal: Journal, record: Record) -> tuple[str, ...]:
         raise
     journal.clear()
     return done
+
+
+async def note_others(journal: Journal, record: Record) -> None:
+    """Keep a sentence on settings that something else changed while they were on loan, as they are put back too."""
+    told, said = journal.notice(), list[str]()
+    for one in record.entries:
+        found = await read(one) if one.new is not None else None
+        if found is not None and found not in (one.old, one.new):
+            said.append(
+                f"{one.kind} {one.target} was changed to {found} by something else while it was on loan as {one.new}; "
+                f"it went back to {one.old}, as before the loan"
+            )
+    if said:
+        new = [sentence for sentence in said if sentence not in told]  # putting back may be tried again and again
+        with contextlib.suppress(EnvironmentFault):  # on a full disk putting back goes before
+            journal.tell("; ".join(filter(None, (told, *new))))
 
 
 async def _left_by_restart(record: Record) -> tuple[Entry, ...]:

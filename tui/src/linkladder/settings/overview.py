@@ -17,7 +17,7 @@ class OnLoan:
     left: float | None = None  # seconds until it is restored if the lease is not renewed; None if it has no end
     left_behind: bool = False  # no process holds the lease any more, and the settings were not restored
     failed: str = ""  # what could not be restored, and why, or why the record cannot be read
-    after_restart: str = ""  # what a restart did to an earlier loan, until a person has seen it
+    after_restart: str = ""  # what a restart, or something else, did to an earlier loan, until a person has seen it
 
 
 def on_loan(folder: Path | None = None) -> OnLoan | None:
