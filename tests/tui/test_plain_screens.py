@@ -63,6 +63,6 @@ def test_the_shares_of_cores_stand_below_a_line_that_says_busy(cores: int, busy:
         head, *rows = bars.cores(name, sample(cores), 38, 2).plain.splitlines()
         assert busy in head and "busy" in head and "900 MB" in head, head
         assert max(map(len, (head, *rows))) <= 38, head
-        assert "c0  ██░░  47%" in rows[0]
+        assert "c0  ██░░  47 %" in rows[0]
     assert bars.cores("near", sample(4), 58, 2).plain.splitlines()[0] == "near  1.9 of 4 cores busy  memory 900 MB"
     assert "far, beta  1.9 of 4" in bars.cores("far, beta", sample(4), 58, 2).plain

@@ -118,7 +118,7 @@ def _row(text: str, experiment: ExperimentResult) -> None:
     shared = low.split()[1] == high.split()[1]
     assert (high if low == high else f"{low.split()[0] if shared else low}-{high}") in text
     ends = [sum(present(t.end(end).cpu).percent for t in good) / len(good) for end in End if good[0].end(end).cpu]
-    assert f"{'/'.join(f'{share:.0f}' for share in ends)}%" in text
+    assert f"{'/'.join(f'{share:.0f}' for share in ends)} %" in text
 
 
 @both_sizes
@@ -200,8 +200,8 @@ async def test_repeats_tell_a_difference_from_the_noise(size: tuple[int, int]) -
 def _compared(text: str, found: judge.Comparison) -> None:
     assert found.differences
     for d in found.differences:
-        said = {"differs": "differs", "same": "same within 2%", "undecided": "cannot tell"}[d.answer]
-        figures = f"{units.rate(d.a_bps)} {units.rate(d.b_bps)} {d.change_percent:+.1f}% {said}"
+        said = {"differs": "differs", "same": "same within 2 %", "undecided": "cannot tell"}[d.answer]
+        figures = f"{units.rate(d.a_bps)} {units.rate(d.b_bps)} {d.change_percent:+.1f} % {said}"
         assert flat(f"{phrases.way(d.direction)} {figures}") in flat(text) and flat(d.experiment) in flat(text)
 
 

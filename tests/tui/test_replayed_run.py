@@ -101,7 +101,7 @@ def _cores(run: Recorded, text: str, at: float, rung: str) -> None:
         last = [e.sample for t, e in run.entries if isinstance(e, events.Sampled) and e.end == end and t <= at][-1]
         assert units.size(last.memory_used) in lines[above][half]
         for number, core in enumerate(last.cores):
-            assert re.search(rf"c{number} .* {core.busy:.0f}%", lines[above + 1][half])
+            assert re.search(rf"c{number} .* {core.busy:.0f} %", lines[above + 1][half])
 
 
 @both_sizes

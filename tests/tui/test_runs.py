@@ -80,8 +80,8 @@ async def test_two_runs_side_by_side_fit_the_console() -> None:
         lines = (await until(pilot, "15.0 / 15.1")).splitlines()
         at = next(n for n, line in enumerate(lines) if "TCP, 4 streams, 8M window" in line)
         there, back, both = lines[at + 1 : at + 4]
-        assert there.split() == "near to far 9.41 Gb/s 8.20 Gb/s -12.9% differs".split()
-        assert back.strip().startswith("far to near") and "same within 2%" in back
+        assert there.split() == "near to far 9.41 Gb/s 8.20 Gb/s -12.9 % differs".split()
+        assert back.strip().startswith("far to near") and "same within 2 %" in back
         assert both.strip().startswith("each way in turn") and "cannot tell" in both
 
 

@@ -128,7 +128,8 @@ def test_one_queue_of_four_that_did_all_the_work_is_named_with_its_core() -> Non
     kind, sentence = judged(heard(four(100, 900_000, 50, 3)))
     assert kind is LimiterKind.RECEIVER
     assert sentence.endswith(
-        "One receive queue of 4 did the work: 100% of what came in went by queue 1 of vmx1, whose core 1 was 97 % busy."
+        "One receive queue of 4 did the work: 100 % of what came in went by queue 1 of vmx1, whose core 1 was "
+        "97 % busy."
     )
     _, single = judged(heard((QueueCounters("em1", 0, interrupts=90_000, core=1),)))
     assert single.endswith("em1 has a single receive queue, whose core 1 was 97 % busy.")
@@ -139,7 +140,7 @@ def test_queues_of_two_cards_on_one_core_are_named_together() -> None:
     other = (QueueCounters("vmx2", 0, 40_000, core=1), QueueCounters("vmx2", 1, 2_000, core=3))
     _, sentence = judged(heard((*cards, *other)))
     assert sentence.endswith(
-        "One core took the packets of 2 receive queues of 4: 98% of what came in went by queue 0 of vmx1 and queue 0 "
+        "One core took the packets of 2 receive queues of 4: 98 % of what came in went by queue 0 of vmx1 and queue 0 "
         "of vmx2 to core 1, which was 97 % busy."
     )
 

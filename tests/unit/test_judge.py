@@ -141,7 +141,7 @@ def test_the_loss_that_is_named_is_said_to_be_the_worst_of_repeats_that_differ()
     once, more = udp(F, 480e6, 400e6), udp(F, 480e6, 240e6)
     again = dataclasses.replace(more.trials[0], id="again", repeat=1)
     twice = dataclasses.replace(once, trials=(*once.trials, again), min_bps=240e6, median_bps=320e6)
-    for lossy, words in ((once, "arrived, 16.67% of it was lost"), (twice, "in the worst of 2 trials 50.00% of it")):
+    for lossy, words in ((once, "arrived, 16.67 % of it was lost"), (twice, "in the worst of 2 trials 50.00 % of it")):
         link = dataclasses.replace(both(RungName.DC_LINK, GOOD), experiments=(lossy,))
         judged = judge_rung(link, document(both(RungName.SAME_HOST, 4e9), link))
         assert words in judged.experiments[0].judgement.sentence

@@ -278,5 +278,5 @@ def test_the_report_has_a_table_of_the_cards_of_each_bundle_on_loan() -> None:
     (settings,) = _lent(rung)
     table = _cards(rung, Direction.FORWARD, settings)
     assert "all cards a loadbalance bundle" in table.caption
-    assert table.rows[0][:2] == ("near vmx1", "sent") and table.rows[0][3].endswith("52%")
+    assert table.rows[0][:2] == ("near vmx1", "sent") and table.rows[0][3].endswith("52 %")
     assert _cards(rung, Direction.FORWARD, ()).rows == ()

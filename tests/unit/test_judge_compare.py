@@ -88,7 +88,7 @@ def test_comparison_lists_what_else_changed() -> None:
 def test_the_diagnosis_looks_at_the_weaker_direction() -> None:
     said = judge_document(ladder(GOOD, 300e6)).diagnosis
     assert (
-        "300 Mb/s" in said[0] and "69% of the 956 Mb/s that the link can carry is lost to the interconnect" in said[0]
+        "300 Mb/s" in said[0] and "69 % of the 956 Mb/s that the link can carry is lost to the interconnect" in said[0]
     )
     assert "dc-link: look at the interconnect" in said[-1]
 

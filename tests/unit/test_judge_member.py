@@ -109,7 +109,7 @@ def test_what_the_bundle_did_is_said_with_figures() -> None:
     )
     assert lost == "97 segments sent again from then on, 0 before."
     assert shares == (
-        "Of what near sent it had 50% before, 0% meanwhile, the other members all else, and 50% after it came back: "
+        "Of what near sent it had 50 % before, 0 % meanwhile, the other members all else, and 50 % after it came back: "
         "flows came back to it."
     )
 

@@ -75,7 +75,7 @@ def test_who_takes_is_named_and_who_does_not() -> None:
     text = said(
         alone(ALONE, 190e6, 191e6), measured((0, 1), [96e6, 95e6, 95e6]), measured((0, 2), [190e6, 191e6, 191e6])
     )
-    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50% of that)" in text
+    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50 % of that)" in text
     assert "beside epsilon to zeta 191 Mb/s (as much)" in text
     assert "gamma to delta takes from near to beta; epsilon to zeta does not." in text and "once" not in text
 
@@ -89,12 +89,12 @@ def test_what_comes_and_goes_by_itself_is_not_blamed_on_a_neighbour() -> None:
 def test_pings_and_round_trips_that_suffer_are_told() -> None:
     slow = measured((0, 1), [96e6, 96e6], pings(21.0, lost=2))
     text = said(alone(ALONE, ALONE, beside=pings(0.3)), slow)
-    assert "50% of that, 4 % of its pings lost, round trip 21.0 ms where it is 0.300 ms alone" in text
+    assert "50 % of that, 4 % of its pings lost, round trip 21.0 ms where it is 0.300 ms alone" in text
 
 
 def test_a_path_that_dies_beside_a_neighbour_has_lost_all() -> None:
     text = said(alone(ALONE, ALONE), measured((0, 1), [0.0, 0.0]))
-    assert "0 b/s (0% of that)" in text and "gamma to delta takes from near to beta." in text
+    assert "0 b/s (0 % of that)" in text and "gamma to delta takes from near to beta." in text
 
 
 def test_a_machine_that_both_use_and_a_busy_core_may_be_the_reason() -> None:
@@ -155,7 +155,7 @@ def visited(
 
 def test_a_visitor_who_takes_is_told_from_one_who_does_not_by_the_seconds_of_one_trial() -> None:
     text = said(visited({1: 0.5}, mended=0.6))
-    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.5 Mb/s (50% of that)" in text
+    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.5 Mb/s (50 % of that)" in text
     assert "beside epsilon to zeta 191 Mb/s (as much)" in text
     assert "gamma to delta takes from near to beta; epsilon to zeta does not. 2 of the repeats are visits" in text
     assert "once" in text, "a single visit of each"

@@ -50,7 +50,7 @@ def two_cards(lost: tuple[int, int], came: tuple[int, int], dropped: int | None 
 def test_what_one_path_loses_is_no_smaller_for_a_path_beside_it() -> None:
     assert two_cards((0, 0), (SENT, SENT)).verdict is Verdict.PASS
     seen = two_cards((160, 0), (SENT - 160, SENT))  # 0.16 % of one is 0.08 % of both
-    assert seen.verdict is Verdict.FAIL and "0.16% of what the sending card put out" in seen.sentence
+    assert seen.verdict is Verdict.FAIL and "0.16 % of what the sending card put out" in seen.sentence
 
 
 def test_what_the_sockets_of_an_end_dropped_is_of_each_path_by_what_it_lost() -> None:

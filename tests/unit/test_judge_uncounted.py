@@ -33,7 +33,7 @@ def test_what_udp_loses_in_the_warm_up_alone_is_a_finding() -> None:
     seen = judged(with_early_loss(0.2))
     assert seen.verdict is Verdict.PASS
     (said,) = [one for one in seen.findings if "warm-up" in one]
-    assert "25509 of 127551 datagrams were lost, 20.00% of them" in said and "afterwards 0.00%" in said
+    assert "25509 of 127551 datagrams were lost, 20.00 % of them" in said and "afterwards 0.00 %" in said
 
 
 @pytest.mark.parametrize(("share", "offered"), [(0.0, 5e8), (0.0009, 5e8), (0.2, 2e9)])

@@ -83,8 +83,8 @@ def test_one_transfer_and_many_stand_side_by_side_in_bytes(document: Document) -
         "Transfers at once", "Ports from 20000", "Ports from 30001", "Times one transfer", "Of 2 members",
     )  # fmt: skip
     assert transfers.rows == (
-        ("1 transfer", "941 Mb/s, 118 MB/s", "940 Mb/s, 118 MB/s", "1.00", "50%"),
-        ("8 transfers", "1.74 Gb/s, 218 MB/s", "1.76 Gb/s, 220 MB/s", "1.87", "94%"),
+        ("1 transfer", "941 Mb/s, 118 MB/s", "940 Mb/s, 118 MB/s", "1.00", "50 %"),
+        ("8 transfers", "1.74 Gb/s, 218 MB/s", "1.76 Gb/s, 220 MB/s", "1.87", "94 %"),
     )
 
 
@@ -92,10 +92,10 @@ def test_each_card_s_part_is_its_own_counters(document: Document) -> None:
     cards = of(document)[1]
     assert cards.heads == ("Card", "", "1 transfer", "8 transfers")
     assert cards.rows == (
-        ("near ix0", "sent", "118 MB/s, 100%", "98 MB/s, 45%"),
-        ("near ix1", "sent", "0 MB/s, 0%", "120 MB/s, 55%"),
-        ("far em0", "received", "118 MB/s, 100%", "98 MB/s, 45%"),
-        ("far em1", "received", "0 MB/s, 0%", "120 MB/s, 55%"),
+        ("near ix0", "sent", "118 MB/s, 100 %", "98 MB/s, 45 %"),
+        ("near ix1", "sent", "0 MB/s, 0 %", "120 MB/s, 55 %"),
+        ("far em0", "received", "118 MB/s, 100 %", "98 MB/s, 45 %"),
+        ("far em1", "received", "0 MB/s, 0 %", "120 MB/s, 55 %"),
     )
 
 

@@ -91,4 +91,4 @@ def test_a_difference_of_other_figures(row: tuple[str, Edit, Edit, Measured, Ans
 
 def test_what_was_withheld_stands_among_what_is_not_the_same() -> None:
     found = compare(forged(), forged(cut(0.6, kept(0.25))))
-    assert "near CPU withheld: none / up to 25%" in found.environment
+    assert "near CPU withheld: none / up to 25 %" in found.environment

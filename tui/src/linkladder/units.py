@@ -157,3 +157,8 @@ def apart(seconds: float) -> str:
 
 def milliseconds(value: float | None) -> str:
     return "-" if value is None else f"{three(value)} ms"
+
+
+def share(value: float, digits: int = 0) -> str:
+    """A share of one in percent, such as '98 %' or '0.25 %'; people read it with a space, as in SI."""
+    return f"{value:.{digits}%}".replace("%", " %")

@@ -129,7 +129,8 @@ def unknown_flow(address: str, port: int) -> str:
 
 
 def other_loss_printed(claimed: float, printed: float) -> str:
-    return f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
+    said, counted = units.share(claimed, 2), units.share(printed, 2)
+    return f"{said} of the datagrams are said to be lost, the tools' own output says {counted} of them"
 
 
 def jitter_printed(claimed: float, printed: float) -> str:

@@ -88,8 +88,8 @@ def lost_early(p: Experiment, direction: str, lost: int, sent: int, later: float
     """`later`: the share lost in the seconds that count; `limit`: the contract's, in percent."""
     return (
         f"{one_way(p, direction)}: in the warm-up, which counts for no figure, {lost} of "
-        f"{units.plural(sent, 'datagram')} were lost, {lost / sent:.2%} of them, more than the {limit:g} % of loss "
-        f"that the contract allows; afterwards {later:.2%} of them."
+        f"{units.plural(sent, 'datagram')} were lost, {units.share(lost / sent, 2)} of them, more than the "
+        f"{limit:g} % of loss that the contract allows; afterwards {units.share(later, 2)} of them."
     )
 
 
@@ -116,11 +116,11 @@ def jitter_above(jitter_ms: float, limit_ms: float, weak: str = "") -> str:
 
 
 def sent_again(p: Experiment, direction: str, share: float) -> str:
-    return f"{one_way(p, direction)}: {share:.2%} of the segments had to be sent again."
+    return f"{one_way(p, direction)}: {units.share(share, 2)} of the segments had to be sent again."
 
 
 def out_of_order(p: Experiment, direction: str, share: float) -> str:
-    return f"{one_way(p, direction)}: {share:.1%} of the segments arrived out of order."
+    return f"{one_way(p, direction)}: {units.share(share, 1)} of the segments arrived out of order."
 
 
 def starved_flow(p: Experiment, direction: str, repeat: int, flows: int, least: float, usual: float) -> str:

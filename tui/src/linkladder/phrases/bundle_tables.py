@@ -43,7 +43,7 @@ def transfer(bps: float) -> str:
 
 
 def part(bps: float, share: float) -> str:
-    return f"{bytes_a_second(bps)}, {share:.0%}"
+    return f"{bytes_a_second(bps)}, {units.share(share)}"
 
 
 def bytes_a_second(bps: float) -> str:

@@ -62,17 +62,17 @@ def unlike_ends(near: str, mtu: int, far: str, peer: str, other: int) -> str:
 def of_one_core(queues: Sequence[tuple[str, int]], share: float, of: int, core: int, busy: float) -> tuple[str, str]:
     """A sentence, and the figures; `of`: how many queues there are, `share`: of all that came in."""
     names = " and ".join(f"queue {number} of {card}" for card, number in queues)
-    figures = f"{names}: {share:.0%} of what came in, on core {core}, {busy:.0f} % busy"
+    figures = f"{names}: {units.share(share)} of what came in, on core {core}, {busy:.0f} % busy"
     if of == 1:
         return f"{queues[0][0]} has a single receive queue, whose core {core} was {busy:.0f} % busy.", figures
     if len(queues) == 1:
         return (
-            f"One receive queue of {of} did the work: {share:.0%} of what came in went by {names}, whose core {core} "
-            f"was {busy:.0f} % busy."
+            f"One receive queue of {of} did the work: {units.share(share)} of what came in went by {names}, whose "
+            f"core {core} was {busy:.0f} % busy."
         ), figures
     return (
-        f"One core took the packets of {len(queues)} receive queues of {of}: {share:.0%} of what came in went by "
-        f"{names} to core {core}, which was {busy:.0f} % busy."
+        f"One core took the packets of {len(queues)} receive queues of {of}: {units.share(share)} of what came in "
+        f"went by {names} to core {core}, which was {busy:.0f} % busy."
     ), figures
 
 

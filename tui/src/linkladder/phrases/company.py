@@ -53,7 +53,7 @@ VIEWS = ("alone", "with all", "taken", "round trip, ms", "lost")
 
 
 def figure(cell: Cell | None, view: str) -> str:
-    """A figure short enough for a column of the matrix, such as '941M', '12%' or '0.21'; `view` is one of VIEWS."""
+    """A figure short enough for a column of the matrix, such as '941M', '12 %' or '0.21'; `view` is one of VIEWS."""
     if cell is None:
         return ""
     value = {
@@ -67,7 +67,7 @@ def figure(cell: Cell | None, view: str) -> str:
         return "."
     if view in ("alone", "with all"):
         return units.rate(value).replace("b/s", "").replace(" ", "")
-    return f"{100 * value:.0f}%" if view == "taken" else f"{value:.3g}" + ("%" if view == "lost" else "")
+    return f"{100 * value:.0f} %" if view == "taken" else f"{value:.3g}" + (" %" if view == "lost" else "")
 
 
 def shortened(names: Sequence[str], width: int) -> list[str]:

@@ -56,12 +56,12 @@ def single_repeats(repeats: Sequence[tuple[int, int]]) -> str:
 
 
 def all_the_same(count: int, band: float) -> str:
-    return f"All {count} settings are the same within {band:.0%} of the first."
+    return f"All {count} settings are the same within {units.share(band)} of the first."
 
 
 def no_difference(settings: int, same: int, band: float, seen_percent: float) -> str:
     """`seen_percent`: how large a difference would have been noticed in every setting, in percent of the rate."""
-    alike = f"{same} the same within {band:.0%} of the first"
+    alike = f"{same} the same within {units.share(band)} of the first"
     return (
         f"No difference beyond the noise in {settings} settings ({alike}); {seen_percent:.1f} % of the rate would have "
         "been seen."
@@ -78,7 +78,7 @@ def noise_unknown(name: str, before: float, after: float, percent: float, repeat
 
 
 def same(name: str, before: float, after: float, percent: float, band: float) -> str:
-    return f"{_change(name, before, after, percent)}, the same within {band:.0%} of the first."
+    return f"{_change(name, before, after, percent)}, the same within {units.share(band)} of the first."
 
 
 def beyond_noise(name: str, before: float, after: float, percent: float) -> str:
@@ -88,8 +88,8 @@ def beyond_noise(name: str, before: float, after: float, percent: float) -> str:
 def withheld(end: str, lacked: float, run: str) -> str:
     """`lacked`: the largest share of a trial's rate that the end may lack in that run."""
     return (
-        f"But the {end} end was kept from its CPU in the {run} run, for which up to {lacked:.0%} of a trial's rate may "
-        "be missing: whether the link differs cannot be told."
+        f"But the {end} end was kept from its CPU in the {run} run, for which up to {units.share(lacked)} of a "
+        "trial's rate may be missing: whether the link differs cannot be told."
     )
 
 
@@ -108,7 +108,7 @@ def cpu_withheld(end: str) -> str:
 
 
 def up_to(share: float | None) -> str:
-    return f"up to {share:.0%}" if share else ""
+    return f"up to {units.share(share)}" if share else ""
 
 
 def within_noise(name: str, before: float, after: float, percent: float, noise_percent: float) -> str:

@@ -57,7 +57,7 @@ def more_than_sent(arrived: float, sent: float) -> str:
 
 
 def other_loss(share: float, of_parts: float) -> str:
-    return f"{share:.2%} of its datagrams are said to be lost, its parts say {of_parts:.2%}"
+    return f"{units.share(share, 2)} of its datagrams are said to be lost, its parts say {units.share(of_parts, 2)}"
 
 
 def card_backwards(counters: str, card: str, end: str) -> str:

@@ -86,7 +86,7 @@ def nothing_lost(low: str, high: str, before: float, after: float, sure: str) ->
 
 
 def little_lost(low: str, high: str, before: float, after: float, sure: str) -> str:
-    return f"{_step(low, high, before, after)}, less by {1 - after / before:.0%} of it ({sure})."
+    return f"{_step(low, high, before, after)}, less by {units.share(1 - after / before)} of it ({sure})."
 
 
 def ceiling_reached(low: str, high: str, before: float, after: float, ceiling: float) -> str:
@@ -95,14 +95,14 @@ def ceiling_reached(low: str, high: str, before: float, after: float, ceiling: f
 
 def lost_of_ceiling(low: str, high: str, before: float, after: float, ceiling: float, to: str) -> str:
     """`to`: a text of `suspect`."""
-    share = f"{1 - after / ceiling:.0%} of the {units.rate(ceiling)} that the link can carry"
+    share = f"{units.share(1 - after / ceiling)} of the {units.rate(ceiling)} that the link can carry"
     return f"{_step(low, high, before, after)}; {share} is lost to {to}."
 
 
 def lost(low: str, high: str, before: float, after: float, sure: str, to: str, enough: bool) -> str:
     """`enough`: whether what is left is still as much as needed; `to`: a text of `suspect`."""
     still = ", which still is enough" if enough else ""
-    share = f"{1 - after / before:.0%} of it is lost to {to}"
+    share = f"{units.share(1 - after / before)} of it is lost to {to}"
     return f"{_step(low, high, before, after)}, {share} ({sure}){still}."
 
 
@@ -122,7 +122,7 @@ def assumptions(deal: Contract) -> dict[str, str]:
         "encapsulation": f"{deal.encap_bytes} bytes",
         "IP version": str(deal.ip_version),
         "TCP timestamps": "on" if deal.timestamps else "off",
-        "needed to pass": f"{100 * deal.pass_ratio:.4g}% of the ceiling",
+        "needed to pass": f"{100 * deal.pass_ratio:.4g} % of the ceiling",
     }
 
 

@@ -22,7 +22,7 @@ def dips(said: list[str], most: int) -> list[str]:
 
 
 def low_bar(asked: float, usual: float) -> str:
-    return f"Only {100 * asked:.4g}% of the ceiling was asked for, where {usual:.0%} of it is usual."
+    return f"Only {100 * asked:.4g} % of the ceiling was asked for, where {units.share(usual)} of it is usual."
 
 
 def loose_loss(allowed: float, usual: float) -> str:

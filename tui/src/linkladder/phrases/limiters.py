@@ -81,31 +81,34 @@ def link(goodput: float, ceiling: float, level: float | None) -> Said:
     """`level`: where most seconds run, of the ceiling, if single dips are what is short."""
     ratio = goodput / ceiling
     above = ", so the link is not what was entered" if ratio > 1.01 else ""
-    above = f"; most seconds run at {level:.1%} of it, the rest lose it in dips" if level is not None else above
+    above = (
+        f"; most seconds run at {units.share(level, 1)} of it, the rest lose it in dips" if level is not None else above
+    )
     return Said(
-        f"The link itself: {units.rate(goodput)} is {ratio:.1%} of the ceiling of {units.rate(ceiling)}{above}.",
-        (f"{ratio:.1%} of the ceiling",),
+        f"The link itself: {units.rate(goodput)} is {units.share(ratio, 1)} of the ceiling of "
+        f"{units.rate(ceiling)}{above}.",
+        (f"{units.share(ratio, 1)} of the ceiling",),
     )
 
 
 def starved(kind: LimiterKind, end: str, withheld: float, goodput: float) -> Said:
     return Said(
-        f"The {kind} ({end} end): a CPU quota or the hypervisor withheld {withheld:.0%} of its time, so "
+        f"The {kind} ({end} end): a CPU quota or the hypervisor withheld {units.share(withheld)} of its time, so "
         f"{units.rate(goodput)} says little of the path.",
-        (f"{withheld:.0%} of the {end} end's CPU time withheld",),
+        (f"{units.share(withheld)} of the {end} end's CPU time withheld",),
     )
 
 
 def though_withheld(sentence: str, end: str, withheld: float, most: float, certain: bool) -> Said:
     """Of an end kept from its CPU beside what else limits; `most`: the share of the rate that this explains."""
-    share = f"{withheld:.0%} of the {end} end's CPU time was withheld"
-    of_it = f"which explains {min(1.0, most):.0%} of the rate at most"
+    share = f"{units.share(withheld)} of the {end} end's CPU time was withheld"
+    of_it = f"which explains {units.share(min(1.0, most))} of the rate at most"
     doubt = f"{share}, {of_it}" if certain else f"{share}, so that it may be that end"
     return Said(f"{sentence.rstrip('.')}; {doubt}.", (f"{share}, {of_it}",))
 
 
 def window_held(share: float, window: float | None, round_trip: float) -> Said:
-    return _window(f"the receiver's window held the sender for {share:.0%} of the time", window, round_trip)
+    return _window(f"the receiver's window held the sender for {units.share(share)} of the time", window, round_trip)
 
 
 def window_full(window: float, round_trip: float, count: int, allowed: float, goodput: float) -> Said:
@@ -173,7 +176,7 @@ def or_the_receiver(found: Said, times: int) -> Said:
 
 def or_the_window(found: Said, share: float) -> Said:
     """A queue, while the receiver's window held the sender for that share of the time."""
-    said = f"the receiver's window held the sender for {share:.0%} of the time"
+    said = f"the receiver's window held the sender for {units.share(share)} of the time"
     return Said(
         f"{found.sentence} But {said}, so that it may be the window that limits.",
         (*found.evidence, said),
@@ -187,7 +190,7 @@ def _from_idle_end(calm: float) -> str:
 
 def _lost(loss: float | None) -> str:
     """`loss`: where there was any to speak of."""
-    return f", {loss:.2%} of the segments lost" if loss else ", hardly any loss"
+    return f", {units.share(loss, 2)} of the segments lost" if loss else ", hardly any loss"
 
 
 def _round_trips(idle: float, loaded: float) -> str:
@@ -220,7 +223,7 @@ def loss_or_policer(loss: float, retransmits: int | None, flat: bool | None, sig
 def reordered(out_of_order: float, again: float, needless: float, others: Sequence[LimiterKind]) -> Said:
     """`needless`: of what was sent again, as far as the receiver told that it had it already."""
     mixed = f"{100 * out_of_order:.2g} % of the segments came out of order"
-    twice = f"{100 * again:.2g} % were sent again, at least {needless:.0%} of them for nothing"
+    twice = f"{100 * again:.2g} % were sent again, at least {units.share(needless)} of them for nothing"
     said = [
         f"Reordering: packets overtake each other on the way, which TCP takes for loss; {mixed}",
         *("some may be lost as well" for kind in others if kind is LimiterKind.LOSS),
@@ -256,11 +259,11 @@ def or_the_end(sentence: str, end: LimiterKind, busiest: float) -> str:
 
 def _again(loss: float, flat: bool | None = None) -> str:
     rose = "" if flat is None else f" while the round trip {'stayed flat' if flat else 'rose only in bursts'}"
-    return f"{loss:.2%} of the segments had to be sent again{rose}"
+    return f"{units.share(loss, 2)} of the segments had to be sent again{rose}"
 
 
 def _count(loss: float, retransmits: int | None) -> str:
-    return f"{retransmits} segments sent again, {loss:.3%} of all"
+    return f"{retransmits} segments sent again, {units.share(loss, 3)} of all"
 
 
 def busy(kind: LimiterKind, end: str, sender: float, receiver: float, full: float, goodput: float,
@@ -303,7 +306,7 @@ def unknown(
     if cores is not None:
         known.append(f"busiest cores {cores[0]:.0f} % and {cores[1]:.0f} % busy")
     if loss is not None:
-        known.append(f"{loss:.3%} of the segments sent again")
+        known.append(f"{units.share(loss, 3)} of the segments sent again")
     if round_trips is not None:
         known.append(_round_trips(*round_trips))
     seen = f" ({'; '.join(known)})" if known else " (neither CPU nor TCP counters nor round trips were recorded)"

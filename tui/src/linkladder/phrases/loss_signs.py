@@ -6,15 +6,17 @@ from linkladder import units
 
 
 def loses_above(low_loss: float, low: float, high_loss: float, high: float) -> str:
-    return f"paced UDP loses {low_loss:.2%} of {units.rate(low)} and {high_loss:.1%} of {units.rate(high)}"
+    less = f"{units.share(low_loss, 2)} of {units.rate(low)}"
+    return f"paced UDP loses {less} and {units.share(high_loss, 1)} of {units.rate(high)}"
 
 
 def loses_alike(low_loss: float, low: float, high_loss: float, high: float) -> str:
-    return f"paced UDP loses {low_loss:.2%} of {units.rate(low)} and {high_loss:.2%} of {units.rate(high)} alike"
+    less = f"{units.share(low_loss, 2)} of {units.rate(low)}"
+    return f"paced UDP loses {less} and {units.share(high_loss, 2)} of {units.rate(high)} alike"
 
 
 def loses_as_tcp(loss: float, offered: float) -> str:
-    return f"paced UDP loses {loss:.2%} of {units.rate(offered)}, about as TCP does"
+    return f"paced UDP loses {units.share(loss, 2)} of {units.rate(offered)}, about as TCP does"
 
 
 def delivers_no_more(delivered: float) -> str:
@@ -29,8 +31,8 @@ def first_second(times: float, even: bool) -> str:
 
 def calm_loses_less(udp_loss: float, offered: float, tcp_loss: float) -> str:
     return (
-        f"paced UDP loses {udp_loss:.3%} of {units.rate(offered)} where TCP, which sends in bursts, loses "
-        f"{tcp_loss:.2%} of its segments"
+        f"paced UDP loses {units.share(udp_loss, 3)} of {units.rate(offered)} where TCP, which sends in bursts, loses "
+        f"{units.share(tcp_loss, 2)} of its segments"
     )
 
 
@@ -44,6 +46,6 @@ def streams_add(many: int, carried: float, few: int, before: float) -> str:
 
 def carries_more(offered: float, loss: float, goodput: float) -> str:
     return (
-        f"paced UDP of {units.rate(offered)} loses {loss:.3%}, so that the path carries more than the "
+        f"paced UDP of {units.rate(offered)} loses {units.share(loss, 3)}, so that the path carries more than the "
         f"{units.rate(goodput)} of TCP, which sends in bursts"
     )

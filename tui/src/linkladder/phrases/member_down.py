@@ -86,8 +86,8 @@ def _shares(seen: MemberDown, returned: bool | None) -> str:
         return ""
     does = "sent" if seen.sends else "received"
     said = (
-        f"Of what {seen.end} {does} it had {seen.share_before:.0%} before, {seen.share_without:.0%} meanwhile, "
-        f"the other members all else, and {seen.share_after:.0%} after it came back"
+        f"Of what {seen.end} {does} it had {units.share(seen.share_before)} before, {units.share(seen.share_without)} "
+        f"meanwhile, the other members all else, and {units.share(seen.share_after)} after it came back"
     )
     where = {True: ": flows came back to it", False: ": flows stayed on the others", None: ""}[returned]
     return f"{said}{where}."

@@ -9,7 +9,7 @@ from linkladder.verdicts import Neighbour
 
 
 def beside_each(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
-    """As 'near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50% of that)'; `names`: the others."""
+    """As 'near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50 % of that)'; `names`: the others."""
     parts = [f"beside {name} {_left(one)}" for one, name in zip(found, names, strict=True)]
     return f"{watched} carries {units.rate(found[0].alone_bps)} alone; {'; '.join(parts)}."
 
@@ -20,7 +20,7 @@ def did_not_come(name: str, reasons: Sequence[str]) -> str:
 
 def _left(one: Neighbour) -> str:
     kept = one.beside_bps / one.alone_bps if one.alone_bps else 1.0
-    more = [f"{kept:.0%} of that" if kept < 0.99 else "as much"]
+    more = [f"{units.share(kept)} of that" if kept < 0.99 else "as much"]
     if one.beside_lost_percent and one.beside_lost_percent > (one.alone_lost_percent or 0.0):
         more.append(f"{one.beside_lost_percent:.2g} % of its pings lost")
     if one.alone_rtt_ms is not None and one.beside_rtt_ms is not None and one.beside_rtt_ms > 1.2 * one.alone_rtt_ms:

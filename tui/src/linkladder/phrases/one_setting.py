@@ -49,7 +49,7 @@ def did_not_last(first: float, lasting: float, repeat: int) -> str:
 
 def scattered(seen: Spread) -> str:
     what = "seconds" if seen.basis == "intervals" else "repeats"
-    return f"Scattered: the {what} vary by {seen.cv or 0.0:.0%} of their mean."
+    return f"Scattered: the {what} vary by {units.share(seen.cv or 0.0)} of their mean."
 
 
 def above_ceiling(seen: Spread, ceiling: float, error: float) -> str:
@@ -57,7 +57,7 @@ def above_ceiling(seen: Spread, ceiling: float, error: float) -> str:
     which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
     return (
         f"{carried(seen)}, {which}above the ceiling of {units.rate(ceiling)} by more than the measurement error, "
-        f"{error:.2%} of the result: the link, its rate or its MTU is not what was entered."
+        f"{units.share(error, 2)} of the result: the link, its rate or its MTU is not what was entered."
     )
 
 
@@ -79,7 +79,8 @@ def interfered(seen: Spread, bar: tuple[float, float, float], kept: Sequence[tup
     for each repeat that does not reach it.
     """
     short = "; ".join(
-        f"repeat {repeat + 1} carried {units.rate(bps)} while {share:.0%} of the {end} end's CPU time was withheld"
+        f"repeat {repeat + 1} carried {units.rate(bps)} while {units.share(share)} of the {end} end's CPU time was "
+        "withheld"
         for repeat, bps, end, share in kept
     )
     others = "the others reach it" if seen.count > len(kept) else "no other is there"
@@ -90,7 +91,7 @@ def interfered(seen: Spread, bar: tuple[float, float, float], kept: Sequence[tup
 
 
 def _asked(rate: float, ratio: float, ceiling: float) -> str:
-    return f"{units.rate(rate)} ({100 * ratio:.4g}% of {units.rate(ceiling)})"
+    return f"{units.rate(rate)} ({100 * ratio:.4g} % of {units.rate(ceiling)})"
 
 
 def held_back(short: str, withheld: str) -> str:

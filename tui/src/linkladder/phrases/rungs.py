@@ -68,7 +68,7 @@ def below_no_more(below: str, rate: float) -> str:
 
 
 def below_lost(below: str, share: float) -> str:
-    return f"On {below} at least {share:.2%} of paced UDP was lost as well: it need not be the link."
+    return f"On {below} at least {units.share(share, 2)} of paced UDP was lost as well: it need not be the link."
 
 
 def no_lower_rung() -> str:

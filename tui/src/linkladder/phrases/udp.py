@@ -10,7 +10,8 @@ def arrived(offered: float, median: float, loss: float, worst_of: int = 1, paths
     """The sentence with which a verdict on UDP begins; `loss`: the worst of `worst_of` trials and `paths` paths."""
     of = f"in the worst of {worst_of} trials " if worst_of > 1 else ""
     of += f"on the worst of {paths} paths " if paths > 1 else ""
-    return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {of}{loss:.2%} of it was lost."
+    arrived = f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived"
+    return f"{arrived}, {of}{units.share(loss, 2)} of it was lost."
 
 
 def more_than_contract(said: str) -> str:
@@ -20,7 +21,7 @@ def more_than_contract(said: str) -> str:
 def loses(loss: float, offered: float, blame: str) -> str:
     """`blame`: who lost it, '' if that is not known."""
     though = f"; {blame}" if blame else ""
-    return f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}."
+    return f"UDP loses {units.share(loss, 3)} of {units.rate(offered)}, at or below the contract{though}."
 
 
 def beyond_contract(said: str, allowed: float, blame: str) -> str:
@@ -41,15 +42,15 @@ def card_dropped(packets: int) -> str:
 
 
 def sent_in_bursts(end: str, share: float) -> str:
-    return f"the {end} end did not get {share:.0%} of its CPU time and sent that much late, in bursts"
+    return f"the {end} end did not get {units.share(share)} of its CPU time and sent that much late, in bursts"
 
 
 def path_lost(share: float) -> str:
-    return f"{share:.2%} of what the sending card put out never reached the receiving one"
+    return f"{units.share(share, 2)} of what the sending card put out never reached the receiving one"
 
 
 def bytes_missing(share: float) -> str:
-    return f"the receiving card took in as many packets as were sent, but {share:.2%} fewer bytes"
+    return f"the receiving card took in as many packets as were sent, but {units.share(share, 2)} fewer bytes"
 
 
 def card_did_not_send(packets: int) -> str:
@@ -63,7 +64,7 @@ def sockets_full() -> str:
 def nobody_dropped(share: float) -> str:
     return (
         "the receiving card took in as many packets as were sent, "
-        f"but the end's sockets did not drop the {share:.2%} that are missing"
+        f"but the end's sockets did not drop the {units.share(share, 2)} that are missing"
     )
 
 
@@ -72,11 +73,11 @@ def end_lost() -> str:
 
 
 def stood_still(end: str, share: float) -> str:
-    return f"the {end} end stood still for {share:.0%} of the trial"
+    return f"the {end} end stood still for {units.share(share)} of the trial"
 
 
 def withheld(end: str, share: float) -> str:
-    return f"{share:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
+    return f"{units.share(share)} of the {end} end's CPU time was withheld by a quota or the hypervisor"
 
 
 def busy_core(end: str, busy: float) -> str:

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from linkladder import units
 from linkladder.model import Direction, Document, End, Protocol, RungResult, Setting, TrialResult
 from linkladder.phrases import bundle_tables as words
 from linkladder.phrases.ways import way
@@ -50,7 +51,7 @@ def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
     for flows, found in sorted(rates.items()):
         best = max(found.values())
         each = (words.transfer(found[port]) if port in found else "-" for port in blocks)
-        share = f"{best / (judged.members * judged.one_bps):.0%}" if judged.members else "-"
+        share = f"{units.share(best / (judged.members * judged.one_bps))}" if judged.members else "-"
         rows.append((words.transfers(flows), *each, f"{best / judged.one_bps:.2f}" if judged.one_bps else "-", share))
     heads = (words.FLOWS, *map(words.from_port, blocks), words.TIMES_ONE, words.of_members(judged.members))
     return Table(words.what_transfers_get(way(judged.direction)), heads, tuple(rows))

@@ -11,7 +11,7 @@ from linkladder import phrases, units
 from linkladder.app.page import Page
 from linkladder.verdicts import Answer, Comparison, Difference
 
-FIGURES = 45  # columns for the figures beside a setting's name
+FIGURES = 46
 
 
 def word(difference: Difference) -> tuple[str, str]:
@@ -19,7 +19,7 @@ def word(difference: Difference) -> tuple[str, str]:
     if difference.answer is Answer.DIFFERS:
         return "differs", "bold yellow"
     if difference.answer is Answer.SAME:
-        return "same within 2%", "dim"
+        return "same within 2 %", "dim"
     return "cannot tell", "yellow"
 
 
@@ -37,7 +37,7 @@ def comparison_page(found: Comparison, width: int) -> Text:
             above = (d.rung, d.experiment)
         said, style = word(d)
         out.append(f"{f'   {phrases.way(d.direction)}':<{names}} ")
-        out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}% ")
+        out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f} % ")
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")

@@ -60,7 +60,7 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
     who, tail = next(fitting, (short, f"  {busy}  {memory}"))
     out.append(who, "bold")
     out.append(tail)
-    each = 13  # "c12 ███░ 100%"
+    each = 14  # "c12 ███░ 100 %"
     per_row = max(1, width // (each + 1))
     shown = min(len(sample.cores), per_row * rows)
     order = list(enumerate(sample.cores))
@@ -69,7 +69,7 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
     for position, (number, core) in enumerate(order):
         out.append("\n" if position % per_row == 0 else " ")
         style = "red" if core.busy >= 95 else "yellow" if core.busy >= 80 else ""
-        out.append(f"c{number:<2} {bar(core.busy / 100, 4)} {core.busy:3.0f}%", style)
+        out.append(f"c{number:<2} {bar(core.busy / 100, 4)} {core.busy:3.0f} %", style)
     return out
 
 

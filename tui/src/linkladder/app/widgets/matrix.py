@@ -53,13 +53,13 @@ def spread(result: ExperimentResult) -> str:
 
 
 def cpu(result: ExperimentResult) -> str:
-    """Mean CPU of the near and the far end in percent of all cores, such as '23/31%'."""
+    """Mean CPU of the near and the far end in percent of all cores, such as '23/31 %'."""
     found = []
     for end in End:
         used = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]
         if used:
             found.append(f"{sum(used) / len(used):.0f}")
-    return f"{'/'.join(found)}%" if found else "-"
+    return f"{'/'.join(found)} %" if found else "-"
 
 
 def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
@@ -129,5 +129,5 @@ def _cell(out: Text, cell: Cell | None, marked: bool, top: float, width: int) ->
     share = (cell.result.median_bps or 0) / top if top else 0.0
     out.append(f"{bar(share, wide)} ", "cyan")
     if roomy:
-        out.append(f"{f'{cell.percent:.1f}%' if cell.percent is not None else '-':<11}")
+        out.append(f"{f'{cell.percent:.1f} %' if cell.percent is not None else '-':<11}")
     out.append(f"{cpu(cell.result):<9}")
