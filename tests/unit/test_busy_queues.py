@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from judge_documents import GOOD, both, document
+from linkladder import cli
+from linkladder.codec import to_json
 from linkladder.engine.account import Watched
 from linkladder.host import freebsd_queues, freebsd_text, linux_queues
 from linkladder.judge.busy_queues import busy_queues
@@ -18,8 +21,10 @@ from linkladder.judge.limiters import limiter
 from linkladder.model import (
     Contract,
     CpuUse,
+    Direction,
     EndRecord,
     Experiment,
+    ExperimentResult,
     NicCounters,
     QueueCounters,
     RungName,
@@ -27,6 +32,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
+from linkladder.report import queue_tables
 from linkladder.verdicts import LimiterKind
 from linkladder.wire import CountersReply
 from trials import trial
@@ -154,3 +160,42 @@ def test_nothing_is_said_of_queues_that_share_the_work_or_whose_core_is_idle() -
     mixed = (QueueCounters("vmx1", 1, 900_000, core=1), QueueCounters("em1", 0, interrupts=5_000, core=2))
     assert busy_queues(heard(mixed), 85.0) is None, "packets and interrupts do not compare"
     assert busy_queues(EndRecord("far", queues=four(0, 900_000)), 85.0) is None
+
+
+def test_the_queues_of_the_fastest_trial_stand_in_a_table() -> None:
+    far = heard(four(100_000, 300_000))
+    made = [
+        replace(trial("t", n, goodput_bps=bps, by_direction={"forward": bps}, ok=True), ends=(EndRecord("near"), far))
+        for n, bps, far in ((0, 1e9, heard(four(7, 7))), (1, 3e9, far), (2, 2e9, heard(())))
+    ]
+    asked = Experiment("tcp-4s-forward", direction=Direction.FORWARD)
+    rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(asked, tuple(made)),))
+    (table,) = queue_tables.tables(rung)
+    assert table.caption == "Receive queues of the cards, near to far, in the fastest trial (tcp-4s-forward, repeat 2)"
+    assert table.rows == (
+        ("far vmx1 queue 0", "100000 packets", "25 %", "0", "30 %"),
+        ("far vmx1 queue 1", "300000 packets", "75 %", "1", "97 %"),
+    )
+    assert [line.split()[:2] for line in queue_tables.lines(table)][1] == ["Receive", "queue"]
+    single = replace(made[0], ends=(EndRecord("near"), heard(four(7))))
+    alone = replace(rung, experiments=(ExperimentResult(asked, (single,)),))
+    assert queue_tables.tables(alone) == (), "a single queue tells nothing that the core does not"
+
+
+def test_the_table_of_queues_is_in_the_page_and_in_what_show_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = document(both(RungName.DC_LINK, GOOD))
+    (rung,) = whole.rungs
+    counted = tuple(
+        replace(
+            e, trials=tuple(replace(t, ends=tuple(replace(x, queues=four(7, 9)) for x in t.ends)) for t in e.trials)
+        )
+        for e in rung.experiments
+    )
+    file = tmp_path / "document.json"
+    file.write_text(json.dumps(to_json(replace(whole, rungs=(replace(rung, experiments=counted),)))))
+    assert cli.main(["show", str(file)]) == 0
+    assert "far vmx1 queue 1" in capsys.readouterr().out
+    assert cli.main(["report", str(file), "--html", str(tmp_path / "page.html"), "--unsigned"]) == 0
+    assert "<th>far vmx1 queue 1</th>" in (tmp_path / "page.html").read_text()
