@@ -42,7 +42,7 @@ async def test_eight_by_eight_fit_and_the_cursor_explains() -> None:
         rows = [line for line in text.splitlines() if line.strip(" >").startswith(NAMES) and "M+" in line]
         assert len(rows) == 8 and all(len(line) <= 80 for line in rows), text
         assert all(name in text for name in NAMES) and sum(row.count("191M+") for row in rows) == 55
-        await until(pilot, "near sends over 7 paths: alone 191 Mb/s to 191 Mb/s, with all 162 Mb/s in sum")
+        await until(pilot, "near sends over 7 paths: alone 191 Mb/s each, with all 162 Mb/s in sum")
         await pilot.press("down", "right", "l", "right")  # beta to gamma
         told = await until(pilot, "beta to gamma: 120 Mb/s alone; 27.0 Mb/s with all (78 % taken by the others)")
         assert "[120M!]" in told and "FAIL (provisional): carries 120 Mb/s alone, and 186 Mb/s is needed" in told
@@ -118,6 +118,8 @@ async def test_every_pair_has_its_place_before_anything_is_measured_and_what_run
         app.climb(plan)
         where = f"{rung.paths[number].origin} to {rung.paths[number].peer}"
         assert "near to far" not in (await until(pilot, f"{where}: TCP"))
+        shown = app.progress
+        assert shown and shown.words(rung.name, replace(alone, paths=())).startswith("all paths at once: TCP")
         await until(pilot, f"200 Mb/s to {rung.paths[number].peer} 1 flow")
         await pilot.press("m")
         text = await until(pilot, "Nothing is measured yet.")
@@ -235,6 +237,30 @@ def test_ends_that_only_this_one_loads_are_named_too() -> None:
     star = (Path(peer="beta"), Path(peer="gamma"))
     ways = Direction.FORWARD, Direction.REVERSE
     assert [words.receivers(star, (1,), way) for way in ways] == ["gamma", "near"]
+
+
+async def test_the_only_other_end_of_a_trial_is_shown_by_its_name_though_its_samples_say_far() -> None:
+    made = backend(4)
+    plan = document(4).run.plan
+    (rung, *_) = plan.rungs
+    (number,) = [n for n, path in enumerate(rung.paths) if (path.origin, path.peer) == ("", "beta")]
+    alone = next(e for e in rung.experiments if e.paths == (number,) and e.direction is Direction.FORWARD)
+    made.entries = [
+        (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
+        (0.0, events.RungStarted(rung.name, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(rung.name, alone.id, 0, 0, 20.0)),
+        *((1.0, events.Sampled(end, synth.sample(1, 41, 1 << 30))) for end in ("near", "far")),
+    ]
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(plan)
+        await until(pilot, "beta 1.7 of 4 cores busy")
+
+
+def test_one_rate_is_no_range() -> None:
+    good = Judgement(Verdict.PASS, False, "it carries enough")
+    said = words.row("near", [Cell(0, "near", "beta", "forward", good, 956e6)])
+    assert said == "near sends over 1 path: alone 956 Mb/s, 1 PASS."
 
 
 async def test_a_run_over_one_path_offers_none() -> None:

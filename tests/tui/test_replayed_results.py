@@ -118,7 +118,7 @@ def _row(text: str, experiment: ExperimentResult) -> None:
     shared = low.split()[1] == high.split()[1]
     assert (high if low == high else f"{low.split()[0] if shared else low}-{high}") in text
     ends = [sum(present(t.end(end).cpu).percent for t in good) / len(good) for end in End if good[0].end(end).cpu]
-    assert f"{'/'.join(f'{share:.0f}' for share in ends)} %" in text
+    assert f"{'/'.join(f'{share:.0f}' for share in ends)}" in text
 
 
 @both_sizes

@@ -48,7 +48,7 @@ def test_both_directions_stand_side_by_side() -> None:
     assert max(map(len, lines)) <= 77, text
     assert "near to far" in lines[0] and "far to near" in lines[0]
     assert lines[1].startswith("1       default * 8.91-9.41 Gb/s") and "* 7.00 Gb/s" in lines[1]
-    assert "100/100 %" in lines[1]
+    assert "100/100" in lines[1]
     assert lines[2].startswith("8       8M        1.00-9.50 Gb/s") and "failed" in lines[2]
     assert lines[3].startswith("2 UDP 9.57 Gb/s   900 Mb/s")
     assert "both ways, added" in lines[4] and "8.00 Gb/s" in lines[5]

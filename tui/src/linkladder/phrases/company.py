@@ -175,7 +175,7 @@ def row(end: str, cells: Sequence[Cell]) -> str:
     """A sentence on everything that an end sends."""
     alone = [cell.alone_bps for cell in cells if cell.alone_bps is not None]
     together = [cell.together_bps for cell in cells if cell.together_bps is not None]
-    parts = [f"alone {units.rate(min(alone))} to {units.rate(max(alone))}"] if alone else []
+    parts = [f"alone {units.rates(min(alone), max(alone), ' to ')}{' each' if len(alone) > 1 else ''}"] if alone else []
     parts += [f"with all {units.rate(sum(together))} in sum"] if together else []
     counts = {v: sum(cell.judgement.verdict is v for cell in cells) for v in Verdict}
     parts += [f"{count} {verdict}" for verdict, count in counts.items() if count]

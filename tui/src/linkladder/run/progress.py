@@ -27,7 +27,7 @@ from linkladder.model import (
     best_rate,
 )
 from linkladder.phrases import arm, back, checked, out_of_reach, outcome
-from linkladder.phrases.company import path_name, several_ends
+from linkladder.phrases.company import pairs, path_name, several_ends
 from linkladder.verdicts import RungJudgement
 
 REASON = 160  # characters of a tool's message that fit here; the results keep all of it
@@ -98,6 +98,8 @@ class TrialView:
         sending = {path.ends(way)[0] for path in loaded}
         if not several_ends(paths):
             sending = {End.NEAR if way is Direction.FORWARD else End.FAR}
+        elif sending != {End.NEAR}:
+            sending.add(End.FAR)  # as the only other end of a trial is called
         counts = [one.retransmits for end, one in self.samples.items() if both or end in sending]
         known = [count for count in counts if count is not None]
         return sum(known) if known else None
@@ -269,7 +271,7 @@ class Progress:
             view.spent += expected
             self.spent += expected
         asked = self.asked(event.rung, event.experiment)
-        words = named(asked)
+        words = self.words(event.rung, asked)
         self.history.append(f"{event.rung:<11}{words}: {outcome(asked, event.result)}")
         if event.result.ok:
             self.figures.setdefault((event.rung, event.experiment), []).append(_figure(event.result))
@@ -323,8 +325,21 @@ class Progress:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Of the rung whose trial runs now."""
-        rungs = self.plan.rungs if self.plan and self.trial else ()
-        return next((rung.paths for rung in rungs if self.trial and rung.name == self.trial.rung), ())
+        return self._paths(self.trial.rung) if self.trial else ()
+
+    def _paths(self, rung: RungName) -> tuple[Path, ...]:
+        return next((one.paths for one in (self.plan.rungs if self.plan else ()) if one.name == rung), ())
+
+    def words(self, rung: RungName, asked: Experiment) -> str:
+        """The setting, with several ends after the pairs that it loads: 'gamma to delta: TCP, 4 streams, ...'."""
+        paths, back = self._paths(rung), asked.direction is Direction.REVERSE
+        if not several_ends(paths):
+            return named(asked)
+        if asked.paths:
+            which = pairs(paths, asked.paths, Direction.REVERSE if back else Direction.FORWARD)
+        else:
+            which = "all paths at once, back" if back else "all paths at once"
+        return f"{which}: {named(asked, direction=False)}"
 
     # --- time ------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ from linkladder.app.dialogs import Ask, Question, Words
 from linkladder.app.page import Page
 from linkladder.app.widgets import bars, ladder_text, panels, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
-from linkladder.model import Direction, Document, Protocol, RungName, RunInfo
-from linkladder.phrases import checked, company
+from linkladder.model import Document, Protocol, RungName, RunInfo
+from linkladder.phrases import checked
 from linkladder.run import arms_so_far
-from linkladder.run.progress import Progress, TrialView, named
+from linkladder.run.progress import Progress, TrialView
 from linkladder.verdicts import RungJudgement
 
 READ_FIRST = 1.0  # seconds after which Enter answers an instruction, so that an earlier Enter does not
@@ -39,15 +39,6 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     over = tuple(view.result for view in progress.rungs if view.result and not view.judgement)
     document = Document(RunInfo(progress.run_id, "", progress.plan), over)
     return known | {one.rung: one for one in judge.judge_document(document).rungs if over}
-
-
-def _what(progress: Progress, trial: TrialView) -> str:
-    """What runs, in a mesh with the pairs of ends that are loaded in place of the way: 'gamma to delta: TCP, 4 ...'."""
-    asked = trial.experiment
-    if not asked.paths or not company.several_ends(progress.paths):
-        return named(asked)
-    way = asked.direction if asked.direction is Direction.REVERSE else Direction.FORWARD
-    return f"{company.pairs(progress.paths, asked.paths, way)}: {named(asked, direction=False)}"
 
 
 def _several_paths(progress: Progress) -> bool:
@@ -212,7 +203,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
-        self._put("trial", Text(f"{trial.rung}: {_what(progress, trial)}{repeat}"))
+        self._put("trial", Text(f"{trial.rung}: {progress.words(trial.rung, experiment)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
             chart.show(

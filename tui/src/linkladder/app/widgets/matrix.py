@@ -53,13 +53,13 @@ def spread(result: ExperimentResult) -> str:
 
 
 def cpu(result: ExperimentResult) -> str:
-    """Mean CPU of the near and the far end in percent of all cores, such as '23/31 %'."""
+    """Mean CPU of the near and the far end in percent of all cores, such as '23/31'."""
     found = []
     for end in End:
         used = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]
         if used:
             found.append(f"{sum(used) / len(used):.0f}")
-    return f"{'/'.join(found)} %" if found else "-"
+    return "/".join(found) or "-"
 
 
 def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
@@ -115,7 +115,7 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
 def _head(ways: list[Direction], width: int) -> str:
     roomy = width >= ROOMY
     wide, share = (ROOMY_HEAT, "of ceiling ") if roomy else (HEAT, "")
-    parts = [f"{'  ' + HEADS[way]:<{18 + wide}}{share}{'CPU':<9}" for way in ways]
+    parts = [f"{'  ' + HEADS[way]:<{18 + wide}}{share}{'CPU, %':<9}" for way in ways]
     return (f"{'streams':<8}{'window':<8}" + "".join(parts)).rstrip()
 
 

@@ -17,13 +17,18 @@ def of(progress: Progress, trial: TrialView) -> tuple[Panel, Panel]:
     loaded = _loaded(paths, trial.experiment.paths)
     if company.several_ends(paths) and len(loaded) == 2:
         here, there = loaded
-        return (here, samples.get(here)), (there, samples.get(there))
+        return (here, _of(samples, here)), (there, _of(samples, there))
     near = (str(End.NEAR), samples.get(End.NEAR))
     if others := {end: one for end, one in samples.items() if end not in tuple(End)}:
         name = max(others, key=lambda end: _busiest(others, end))
         return near, (f"{name}, busiest of {len(others)}", others[name])
     peer = next((path.peer for path in paths if path.peer), "")
     return near, (f"far, {peer}" if peer else "far", samples.get(End.FAR))
+
+
+def _of(samples: Mapping[str, HostSample], end: str) -> HostSample | None:
+    """The sample of an end by its name, under which it comes unless it is the only other one of the trial."""
+    return samples.get(end) or (samples.get(End.FAR) if end != End.NEAR else None)
 
 
 def _loaded(paths: Sequence[Path], numbers: Sequence[int]) -> list[str]:
