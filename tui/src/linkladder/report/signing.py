@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkladder import drafts
+from linkladder import atomic_files
 from linkladder.errors import EnvironmentFault, LinkladderError, why_no_file
 from linkladder.trust import keys, peers
 
@@ -71,7 +71,7 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
 
 def check(text: str, signature: str, known: dict[str, str]) -> Signature:
     """Whether the signature fits the text, and whose key made it."""
-    with drafts.aside({"sig": signature}) as folder:
+    with atomic_files.aside({"sig": signature}) as folder:
         seen = keys.ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(folder / "sig")], text.encode())
     mark = re.search(rb"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
     print_ = mark[0].decode() if mark else ""

@@ -12,7 +12,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from linkladder import drafts, state
+from linkladder import atomic_files, state
 from linkladder.errors import EnvironmentFault
 from linkladder.trust import files
 
@@ -67,7 +67,7 @@ def signed(data: bytes, signature: str, key: str, namespace: str = NAMESPACE) ->
     """Whether the owner of the public key signed the data."""
     if not well_formed(key):
         return False
-    with drafts.aside({"allowed": f"end {key}\n", "signature": signature}) as where:
+    with atomic_files.aside({"allowed": f"end {key}\n", "signature": signature}) as where:
         given = ["-f", str(where / "allowed"), "-I", "end", "-n", namespace, "-s", str(where / "signature")]
         done = ssh_keygen(["-Y", "verify", *given], data)
     return done.returncode == 0
