@@ -62,8 +62,8 @@ def _draft(path: Path, mode: int) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def aside(files: Mapping[str, str]) -> Iterator[Path]:
-    """A folder with these small files for a program that takes no pipe, as long as it needs them."""
+def written_for_a_program(files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with these small files, which a program reads that takes no pipe; it is removed afterwards."""
     import tempfile  # imported late: it loads a dozen modules, and most commands need none
 
     with contextlib.ExitStack() as kept:

@@ -71,7 +71,7 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
 
 def check(text: str, signature: str, known: dict[str, str]) -> Signature:
     """Whether the signature fits the text, and whose key made it."""
-    with atomic_files.aside({"sig": signature}) as folder:
+    with atomic_files.written_for_a_program({"sig": signature}) as folder:
         seen = keys.ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(folder / "sig")], text.encode())
     mark = re.search(rb"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
     print_ = mark[0].decode() if mark else ""

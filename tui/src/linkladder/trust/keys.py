@@ -67,7 +67,7 @@ def signed(data: bytes, signature: str, key: str, namespace: str = NAMESPACE) ->
     """Whether the owner of the public key signed the data."""
     if not well_formed(key):
         return False
-    with atomic_files.aside({"allowed": f"end {key}\n", "signature": signature}) as where:
+    with atomic_files.written_for_a_program({"allowed": f"end {key}\n", "signature": signature}) as where:
         given = ["-f", str(where / "allowed"), "-I", "end", "-n", namespace, "-s", str(where / "signature")]
         done = ssh_keygen(["-Y", "verify", *given], data)
     return done.returncode == 0
