@@ -16,7 +16,7 @@ from linkladder import phrases, state
 from linkladder.commands.named_plans import load
 from linkladder.commands.run_lines import Lines
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
-from linkladder.model import Plan, RungName, RunState
+from linkladder.model import Document, Plan, RungName, RunState
 from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
 from linkladder.plan.read import ALSO
 from linkladder.printable import clean
@@ -83,34 +83,18 @@ def _run(args: argparse.Namespace) -> int:
     named = args.resume or args.follow_up
     resume = store.find(named) if named else None
     before = store.load(resume, output=False) if resume else None
-    if getattr(args, "long", False):
-        if args.plan != LONG[0]:
-            raise UsageError(f"plan {args.plan} has no long form", hint=f"linkladder run --plan {LONG[0]} --long")
-        args.plan = LONG[1]
-    plan = before.run.plan if before else load(args.plan, args.peer, _asked(args))
-    if args.follow_up and before:
-        if before.run.state is not RunState.COMPLETE:
-            raise UsageError(f"run {resume} is {before.run.state}", hint=f"linkladder run --resume {resume} first")
-        from linkladder.commands.planning import follow_up  # imported late, for a run to begin sooner
-
-        plan = follow_up(before, tuple(args.rung or ()))
-        if not plan.rungs:
-            print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
-            return 0
-    elif args.rung:
-        plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
-        if not plan.rungs:
-            raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
+    plan = _chosen(args, before)
+    if args.follow_up and not plan.rungs:
+        print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
+        return 0
     plan = _with_peer(plan)
     if before is None:
         plan, begins = begun_at_best(plan, store)
         for said in begins:
             print(f"linkladder: {said}", file=sys.stderr)
         args.note = "; ".join(filter(None, (args.note, *begins)))
-    if args.json and args.json != "-":  # checked now rather than after hours of measuring
-        folder = FilePath(args.json).absolute().parent
-        if not folder.is_dir() or not os.access(args.json if FilePath(args.json).exists() else folder, os.W_OK):
-            raise UsageError(f"{args.json} cannot be written", hint="name a file in a folder that is there and yours")
+    if args.json and args.json != "-":
+        _check_writable(args.json)  # now rather than after hours of measuring
     if args.dry_run:
         from linkladder.commands.planning import asked, describe  # imported late, for the same reason
 
@@ -118,6 +102,35 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     store.close()
     return _measure(args, plan, resume, _restarts(args, plan))
+
+
+def _chosen(args: argparse.Namespace, before: Document | None) -> Plan:
+    """The plan that the options name, or that goes on with an earlier run; without rungs if that asks for no more."""
+    if getattr(args, "long", False):
+        if args.plan != LONG[0]:
+            raise UsageError(f"plan {args.plan} has no long form", hint=f"linkladder run --plan {LONG[0]} --long")
+        args.plan = LONG[1]
+    plan = before.run.plan if before else load(args.plan, args.peer, _asked(args))
+    if args.follow_up and before:
+        if before.run.state is not RunState.COMPLETE:
+            raise UsageError(
+                f"run {before.run.id} is {before.run.state}", hint=f"linkladder run --resume {before.run.id} first"
+            )
+        from linkladder.commands.planning import follow_up  # imported late, for a run to begin sooner
+
+        return follow_up(before, tuple(args.rung or ()))
+    if args.rung:
+        plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
+        if not plan.rungs:
+            raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
+    return plan
+
+
+def _check_writable(name: str) -> None:
+    file = FilePath(name)
+    folder = file.absolute().parent
+    if not folder.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+        raise UsageError(f"{name} cannot be written", hint="name a file in a folder that is there and yours")
 
 
 def _asked(args: argparse.Namespace) -> Asked:

@@ -18,13 +18,13 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import window_events as say
 from linkladder.pairing.callers import Callers, Failing
-from linkladder.pairing.card import KeyProver, own_card, peer_of
+from linkladder.pairing.card import KeyProver, own_card
 from linkladder.pairing.connection import STEP_TIME, Connection, connect_patiently, listen
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.endings import Answer, RefusedHere, as_event
@@ -33,13 +33,14 @@ from linkladder.pairing.protocol import Handshake, Step
 from linkladder.trust import peers
 from linkladder.trust.keys import fingerprint
 
+if TYPE_CHECKING:
+    from linkladder.pairing.comparison import Comparison
+
 PORT = 8623
 UNBOUNDED = 0  # others: as many as come
 GUESSES = 3
 COURTESY = 1.0  # seconds that one of two crossing calls waits for the other if no person is needed
 REVEAL_TIME = 10.0  # seconds; the called end may first wait for its own call to fail
-SECRET_TIME = 30.0  # seconds that an exchange may wait for the other end if no person is needed
-DONE_TIME = 60.0  # seconds for the other end to store the keys, for which it starts a program that ends older sessions
 NO_FAULT = (Reason.BUSY, Reason.CROSSED, Reason.CLOSED)  # who calls at a wrong moment has not failed
 
 
@@ -70,8 +71,7 @@ class PairingService:
         self._tasks: set[asyncio.Task[None]] = set()
         self._going: dict[Connection, None] = {}  # exchanges that have revealed or will; without a secret one at most
         self._calls: dict[object, None] = {}  # this end's calls that the other end has not answered yet
-        self._decision: asyncio.Future[Answer] | None = None
-        self._ready: say.CodeReady | None = None
+        self._comparison: Comparison | None = None  # the one that waits for a person
         self._failures = 0
         self._failing = Failing(GUESSES)
         self._callers = Callers(self._failing, secret is not None)
@@ -127,7 +127,7 @@ class PairingService:
 
     async def answer(self, typed: str) -> bool:
         """Take the code that the person read at the other console: the right one is a yes, another one refuses."""
-        codes = self._engaged.session.codes if self._engaged and self._ready else None
+        codes = self._engaged.session.codes if self._engaged and self.ready else None
         right = codes.is_due(typed) if codes else False
         self._decide(Answer.YES if right else Answer.OTHER_CODE)
         return right
@@ -185,7 +185,7 @@ class PairingService:
     @property
     def ready(self) -> say.CodeReady | None:
         """The code that this end's person must answer, if one is waiting."""
-        return self._ready
+        return self._comparison.code if self._comparison and not self._comparison.answered else None
 
     def heard(self) -> tuple[say.Appliance, ...]:
         found = self._beacons.heard() if self._beacons else ()
@@ -222,7 +222,7 @@ class PairingService:
             over = paired and self.paired == self._others
             if link in self._going and not over:  # after the last pairing no other exchange may start
                 del self._going[link]
-                self._decision = self._ready = None
+                self._comparison = None
             await link.close()
         if over:
             await self.close("paired")
@@ -289,75 +289,25 @@ class PairingService:
         self._going[link] = None
 
     async def _compare(self, link: Connection) -> None:
-        """Show the code, wait for both persons (or secrets), store, and tell the other end."""
-        session = link.session
-        card, codes = session.peer, session.codes
-        assert card and codes
-        decision: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        key, by_secret = fingerprint(card.host_key), self._secret is not None
-        ready = say.CodeReady(codes.shown.digits, codes.shown.words, card.name, link.address, key, by_secret)
-        if not by_secret:
-            self._ready, self._decision = ready, decision
-        elif session.role is Role.INITIATOR:  # who was called signs only for one that has shown the secret
-            decision.set_result(Answer.YES)
-        self._tell(ready)
-        reading = asyncio.create_task(link.step(self.seconds_left + 1))
-        try:
-            while not (session.confirmed and session.peer_confirmed):
-                # Read also after the other end's yes, so that an end that went away does not hold the place.
-                waiting: set[asyncio.Future[Any]] = {reading} if session.confirmed else {reading, decision}
-                limit = min(self.seconds_left, SECRET_TIME) if by_secret else self.seconds_left
-                done, _ = await asyncio.wait(waiting, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-                if not done:
-                    raise TimeoutError
-                if reading in done:
-                    reading.result()
-                    self._tell(say.PeerConfirmed(card.name))
-                    reading = asyncio.create_task(link.step(self.seconds_left + 1))
-                    if by_secret and not decision.done():
-                        decision.set_result(Answer.YES)
-                if decision in done and not session.confirmed:
-                    await self._answer(link, decision.result())
-            if reading.done():  # the other end's yes came while this end was answering
-                reading.result()
-                self._tell(say.PeerConfirmed(card.name))
-                reading = asyncio.create_task(link.step(DONE_TIME))
-            self._tell(say.Storing(card.name))
-            try:
-                peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address, by_secret), self.name)
-            except OSError as error:
-                hint = "make room in the state folder, then pair again"
-                raise EnvironmentFault(f"{card.name} cannot be stored", str(error), hint) from None
-            await link.send(session.done())
-            with contextlib.suppress(ProtocolError, TimeoutError, OSError):
-                await asyncio.wait_for(asyncio.shield(reading), DONE_TIME)
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-        certain = session.step is Step.DONE
-        self._known[key] = peer.name
-        if key in self._paired:  # two calls that crossed have both come to their end
+        """Have the code of this exchange compared, and the other end's keys stored."""
+        from linkladder.pairing.comparison import Comparison  # imported late, so that the window opens sooner
+
+        comparison = Comparison(link, self._secret is not None, lambda: self.seconds_left, self._tell)
+        if self._secret is None:
+            self._comparison = comparison
+        peer = await comparison.pair(self.name)
+        certain = link.session.step is Step.DONE
+        self._known[comparison.key] = peer.name
+        if comparison.key in self._paired:  # two calls that crossed have both come to their end
             return
         if certain or self._others == 1:  # one that may not have stored this end's keys calls again
-            self._paired.add(key)
-        self._tell(say.Paired(peer, certain, card.name))
-
-    async def _answer(self, link: Connection, answer: Answer) -> None:
-        self._ready = None
-        if answer is not Answer.YES:
-            with contextlib.suppress(OSError, TimeoutError):
-                await link.send(link.session.refuse())
-            raise RefusedHere(answer)
-        proofs = await asyncio.to_thread(link.session.sign)
-        if link.session.step is Step.FAILED:  # the other end refused meanwhile, which the reading task reports
-            return
-        await link.send(link.session.confirm(proofs))
-        self._tell(say.Confirmed())
+            self._paired.add(comparison.key)
+        self._tell(say.Paired(peer, certain, comparison.code.name))
 
     def _decide(self, answer: Answer) -> None:
-        if self._decision is None or self._decision.done():
+        if self._comparison is None or self._comparison.decision.done():
             raise EnvironmentFault("there is no code to compare", hint="it may have been too late; pair again")
-        self._decision.set_result(answer)
+        self._comparison.decision.set_result(answer)
 
     # --- callers
 
