@@ -32,7 +32,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
-from linkladder.report import queue_tables
+from linkladder.report import receive_queues
 from linkladder.verdicts import LimiterKind
 from linkladder.wire import CountersReply
 from trials import trial
@@ -170,16 +170,16 @@ def test_the_queues_of_the_fastest_trial_stand_in_a_table() -> None:
     ]
     asked = Experiment("tcp-4s-forward", direction=Direction.FORWARD)
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(asked, tuple(made)),))
-    (table,) = queue_tables.tables(rung)
+    (table,) = receive_queues.tables(rung)
     assert table.caption == "Receive queues of the cards, near to far, in the fastest trial (tcp-4s-forward, repeat 2)"
     assert table.rows == (
         ("far vmx1 queue 0", "100000 packets", "25 %", "0", "30 %"),
         ("far vmx1 queue 1", "300000 packets", "75 %", "1", "97 %"),
     )
-    assert [line.split()[:2] for line in queue_tables.lines(table)][1] == ["Receive", "queue"]
+    assert [line.split()[:2] for line in receive_queues.lines(table)][1] == ["Receive", "queue"]
     single = replace(made[0], ends=(EndRecord("near"), heard(four(7))))
     alone = replace(rung, experiments=(ExperimentResult(asked, (single,)),))
-    assert queue_tables.tables(alone) == (), "a single queue tells nothing that the core does not"
+    assert receive_queues.tables(alone) == (), "a single queue tells nothing that the core does not"
 
 
 def test_the_table_of_queues_is_in_the_page_and_in_what_show_prints(

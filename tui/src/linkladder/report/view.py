@@ -27,7 +27,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
-from linkladder.report import bundle_tables, compared, page_text, queue_tables, svg
+from linkladder.report import bundle_tables, compared, page_text, receive_queues, svg
 from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
@@ -163,7 +163,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         css=page_text.css(judged.verdict),
         company=Markup(paths_picture(judged.company, "Every path by itself and with all")) if judged.company else "",
         bundles=bundle_tables.tables(document, result, judged.bundles),
-        queues=queue_tables.tables(result),
+        queues=receive_queues.tables(result),
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),
         matrices=_matrices(result),

@@ -221,7 +221,7 @@ async def restore(journal: Journal, record: Record) -> tuple[str, ...]:
 
 async def note_others(journal: Journal, record: Record) -> None:
     """Keep a sentence on settings that something else changed while they were on loan, as they are put back too."""
-    told, said = journal.notice(), list[str]()
+    noted, said = journal.notice(), list[str]()
     for one in record.entries:
         found = await read(one) if one.new is not None else None
         if found is not None and found not in (one.old, one.new):
@@ -230,9 +230,9 @@ async def note_others(journal: Journal, record: Record) -> None:
                 f"it went back to {one.old}, as before the loan"
             )
     if said:
-        new = [sentence for sentence in said if sentence not in told]  # putting back may be tried again and again
+        new = [sentence for sentence in said if sentence not in noted]  # putting back may be tried again and again
         with contextlib.suppress(EnvironmentFault):  # on a full disk putting back goes before
-            journal.tell("; ".join(filter(None, (told, *new))))
+            journal.tell("; ".join(filter(None, (noted, *new))))
 
 
 async def _left_by_restart(record: Record) -> tuple[Entry, ...]:
