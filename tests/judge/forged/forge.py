@@ -275,11 +275,16 @@ def idle_rtt(ms: float, sent: int = 40, received: int = 40) -> Edit:
 
 
 def again(share: float) -> Callable[[Json], None]:
-    """Segments that the sender had to send again."""
+    """Segments that the sender had to send again, as its system counts them; no tool and no connection tells of any."""
 
     def change(t: Json) -> None:
         for end in t["tcp"].values():
             end["retransmits"] = round(end["segments_sent"] * share)
+        for one in (*t["flows"], *t["intervals"], *(i for f in t["flows"] for i in f["intervals"])):
+            one["retransmits"] = None
+        for seen in (t.get("sockets") or {}).values():
+            for s in seen["sockets"] if seen else ():
+                s["retransmits"] = None
 
     return change
 

@@ -32,6 +32,8 @@ def _added(d: Json, made: Json, hours: int, **parameters: Any) -> Json:
         t["id"] += f"-{hours}"
         for _ in range(hours):
             t["started"] = an_hour_later(t["started"])
+        for card in (card for end in t["ends"] for card in end["nics"]):  # no two trials counted the same
+            card.update({key: card[key] + 64 * hours for key in ("rx_bytes", "tx_bytes")})
     return e
 
 
@@ -68,9 +70,11 @@ def _both(t: Json, leg: Json, back: Json, share: float, busy: float | None) -> N
     for n, part in enumerate((one, other)):
         for i in part["intervals"]:
             i["bytes"] = round(i["bytes"] * share * OF_BOTH) + 1448 * n
+            i["retransmits"] = None
         for f in part["flows"]:
             f.update({key: round(f[key] * share * OF_BOTH) for key in ("bytes", "total_bytes")})
             f.update(bps=f["bps"] * share * OF_BOTH, intervals=[], local_port=f["local_port"] + 10 * n + 7)
+            f["retransmits"] = None
     by = {way: bps * share * OF_BOTH for part in (one, other) for way, bps in part["by_direction"].items()}
     one.update(intervals=one["intervals"] + other["intervals"], flows=one["flows"] + other["flows"])
     one.update(by_direction=by, goodput_bps=sum(by.values()))

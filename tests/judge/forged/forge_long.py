@@ -25,8 +25,13 @@ def lengthened(seconds: int) -> Callable[[Json], None]:
             t["started"] = (began + timedelta(minutes=n)).isoformat()
         d["run"]["ended"] = (began + timedelta(minutes=len(every) + 1)).isoformat()
         for t in (t for e in loaded for t in e["trials"]):
-            for leg in (leg for leg in t["legs"] if leg["role"] == "load"):
-                _longer(t, leg, seconds)
+            for leg in t["legs"]:
+                if leg["role"] == "load":
+                    _longer(t, leg, seconds)
+                elif seen := leg["outcome"]["rtt"]:
+                    sent = 5 * seconds
+                    seen.update(received=round(sent * seen["received"] / seen["sent"]), sent=sent, samples_ms=[])
+                    leg["commands"] = []
 
     return edit
 
@@ -39,6 +44,7 @@ def _longer(t: Json, leg: Json, seconds: int) -> None:
     for n in range(seconds - len(counted)):
         odd = 1448 * (n + 1) * (1 if n % 2 else -1)
         made = {**counted[0], "start": at + n, "end": at + n + 1, "bytes": round(mean) + odd + 7 * leg["path"]}
+        made["retransmits"] = None if made["retransmits"] is None else 0
         one["intervals"].append(made)
     before, now = sum(i["bytes"] for i in counted), sum(i["bytes"] for i in one["intervals"] if i["counted"])
     bps = 8 * now / seconds
@@ -52,6 +58,8 @@ def _longer(t: Json, leg: Json, seconds: int) -> None:
     for n in (leg["near"], leg["far"]):
         for card in t["ends"][n]["nics"]:
             card.update({key: round(card[key] * now / before) for key in GROWING})
+        if counts := t["ends"][n]["tcp"]:
+            counts["segments_sent"] = round(counts["segments_sent"] * now / before)
         for s in (t["ends"][n]["sockets"] or {"sockets": ()})["sockets"]:
             s.update({key: round(s[key] * now / before) for key in ("sent_bytes", "received_bytes") if s[key]})
 

@@ -159,7 +159,7 @@ def legs() -> Rows:
         CANNOT
     ), C.UNACCOUNTED  # fmt: skip
     yield "clocks a year apart", of_trials(
-        lambda t: [e.update(clock_offset_ms=3e10, wall_offset_s=-9e9) for e in t["ends"][1:]]
+        lambda t: [e.update(clock_offset_ms=3e10, wall_offset_s=-9e9) for e in t["ends"][1:]], None
     ), PASS, C.REACHED  # fmt: skip
     yield "good, and why it failed", of_trials(outcomes(reason="it stalled after 3 s"), BEST), CANNOT, C.CONTRADICTION
 
@@ -212,7 +212,7 @@ def odd_figures() -> Rows:
 
 
 def of_trials(
-    change: Callable[[Json], Any], ids: tuple[str, ...] = TCP, repeats: tuple[int, ...] | None = None
+    change: Callable[[Json], Any], ids: tuple[str, ...] | None = TCP, repeats: tuple[int, ...] | None = None
 ) -> Edit:
     """The change, made to the link's trials as today's form has them."""
 

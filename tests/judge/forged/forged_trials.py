@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import random
 from typing import Any
 
 from forge import (
@@ -104,15 +105,34 @@ def more_repeats(count: int) -> Edit:
                 t = copy.deepcopy(e["trials"][n % 3])
                 later = f"2026-11-22T10:{30 + n}:{'00' if e['parameters']['id'] == BEST[0] else '30'}+00:00"
                 t.update(id=f"{t['id']}-{n}", repeat=n, commands=[], started=later)
-                moved = 0
-                for k, i in enumerate(t["intervals"][:-1]):
-                    moved = 1448 * (n + k) if not k % 2 else -moved
-                    i["bytes"] += moved
+                anew(t, n)
                 e["trials"].append(t)
         d["run"]["ended"] = "2026-11-22T11:00:00+00:00"
         planned(count, BEST)(d)
 
     return edit
+
+
+def anew(t: Json, number: int) -> None:
+    """Seconds, cards and ports of a trial of its own, with the mean that it had."""
+    rng = random.Random(number)
+    counted = [i for i in t["intervals"] if i["counted"]]
+    moves = [1448 * rng.randint(-40, 40) for _ in counted]
+    moves[-1] -= sum(moves)
+    for i, moved in zip(counted, moves, strict=True):
+        i["bytes"] += moved
+    for i in t["intervals"]:
+        if not i["counted"] and i["end"] - i["start"] > 0.5:
+            i["bytes"] -= 1448 * rng.randint(1, 40)
+    for f in t["flows"]:
+        f.update(intervals=[], local_port=f["local_port"] + 10 * number)
+    for seen in t["sockets"].values():
+        for s in seen["sockets"]:
+            for key in ("local_port", "remote_port"):
+                s[key] += 10 * number if s[key] > 30000 else 0
+    for counted_by in t["nics"].values():
+        for key in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets"):
+            counted_by[key] += rng.randint(1, 90)
 
 
 def keep_repeats(count: int) -> Edit:
@@ -156,7 +176,8 @@ def silent_things() -> Rows:
     yield "CRC errors in a hundredth of the frames", each(BEST, card("far", crc_errors=100)), UNSURE, C.OWN_CARD
     yield "receive errors", each(BEST, card("near", rx_errors=2)), PASS, C.OWN_CARD
     yield "pause frames", each(BEST, card("near", rx_pause=5)), PASS, C.OWN_CARD
-    yield "pings lost beside TCP", each(TCP, lost_loaded(10)), PASS, C.PING_LOSS
+    yield "pings lost beside TCP", each(TCP, lost_loaded(4)), PASS, C.PING_LOSS
+    yield "a quarter of the pings lost beside TCP that lost nothing", each(TCP, lost_loaded(10)), UNSURE, C.PING_LOSS
     yield "more streams that carry less", each(BEST, scaled(0.4)), PASS, C.UNEVEN
     yield "full duplex never tried", without_arms(*DUPLEX), PASS, C.SEEN
     yield "a lower bar", contract(pass_ratio=0.8), PASS, C.SEEN

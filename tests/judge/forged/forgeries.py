@@ -14,11 +14,13 @@ from forged_bands import busy_in_bands, policers, windows
 from forged_below import by_an_end, of_udp, on_a_shorter_way
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
+from forged_counted import COUNTED
 from forged_culprits import culprits
 from forged_details import around, seconds, whose
 from forged_firm import FIRM
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
+from forged_odd import ODD
 from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
 from forged_own_ends import own_ends, windows_and_queues
 from forged_own_output import own_output
@@ -39,7 +41,7 @@ PARTS = (
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
     busy_in_bands, windows, policers, own_ends, windows_and_queues,
-    own_output, told, answered, *FIRM,
+    own_output, told, answered, *FIRM, *COUNTED, *ODD,
 )  # fmt: skip
 
 

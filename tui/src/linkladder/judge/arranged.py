@@ -111,7 +111,7 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     most = max((max(one.repeats, one.at_most) for one in (p, *planned)), default=0)
     if numbers and (numbers[0] < 0 or numbers != list(range(len(numbers)))):
         yield Concern(Cause.TRIALS_MISSING, say.gap(name, [n + 1 for n in numbers]), provisional=True)
-    elif len(numbers) > most > 0:
+    elif len(numbers) > most:
         yield Concern(Cause.CONTRADICTION, say.more_than_planned(name, len(numbers), most), provisional=True)
     times = [moment(t.started) for t in sorted(e.trials, key=lambda t: t.repeat)]
     known = [at for at in times if at is not None]

@@ -15,8 +15,12 @@ from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
 from linkladder.judge.loss_bound import loss_bound
+from linkladder.judge.odd_records import odd_records
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
+from linkladder.judge.pinged import pinged
+from linkladder.judge.segments import segments
+from linkladder.judge.set_clocks import clocks
 from linkladder.model import Contract, Direction, Document, Protocol, Role, Rtt, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
@@ -38,7 +42,7 @@ def concerns(
 ) -> list[Concern]:
     """All concerns about this rung; for a rung inside one host, only those about the ends and their figures."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
-    order = [*arranged(rung, document), *_left_out(rung)]
+    order = [*arranged(rung, document), *_left_out(rung), *segments(rung), *clocks(rung, document)]
     if rung.name in GENERATOR:  # no path can have been away, so that its ends are not to be relied on
         away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(rung, deal)]
         lost = [replace(c, best=None, provisional=True) for c in lost_trials(rung)]
@@ -49,7 +53,7 @@ def concerns(
     held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]
-    found += own_facts(rung, document)
+    found += [*own_facts(rung, document), *odd_records(rung, document)]
     if any(accounts(r, document) for r in document.rungs if r.name is not rung.name):
         found.append(Concern(Cause.CONTRADICTION, say.other_rung_doubted(), provisional=True))
     if rung.name is RungName.DC_LINK:
@@ -65,6 +69,7 @@ def concerns(
             *stalled_answers(rung),
             *pings(rung, deal),
             *beside_loads(rung, deal),
+            *pinged(rung),
             *loss_bound(rung, deal),
             *sold(rung, chosen, deal, document),
             *layer(chosen, deal),

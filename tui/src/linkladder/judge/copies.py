@@ -1,9 +1,16 @@
-"""Finds trials that were recorded more than once, by comparing the bytes of their seconds."""
+"""Finds trials that were recorded more than once, by comparing the bytes of their seconds.
+
+`copies` needs the same bytes in the same seconds. `moved_or_changed` finds the same bytes in other seconds, and bytes
+that are so near to another trial's, second by second, that chance does not make them so.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from heapq import nsmallest
+from itertools import pairwise
+from math import comb
+from statistics import median
 
 from linkladder import phrases
 from linkladder.model import CpuUse, Document, Protocol, RungResult, TrialResult
@@ -14,6 +21,9 @@ MOSTLY = 0.7  # share of a trial's odd seconds that a copy has too
 ALIKE = 4  # so many odd seconds are never equal in two trials by chance
 ODD = 3  # different values that a trial must have at least to be compared
 MANY = 400  # seconds; of a longer trial only SOME odd seconds are looked up in the others
+LAST = 8  # repeats with which one is compared
+SPREAD = 1.4  # times the usual distance of neighbouring seconds: between the quartiles of seconds by chance
+BY_CHANCE = 1e-7  # probability of seconds so near to those of another trial
 SOME = 64  # how many odd seconds of a long trial are looked up
 
 
@@ -72,6 +82,48 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
             loads.append(load)
             names.append(name if r.name is rung.name else say.of_rung(r.name, name))
     return found
+
+
+def moved_or_changed(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[Cause, str]]:
+    """Trials of this rung whose seconds are those of another one in another order, or with a few bytes changed.
+
+    In another order: of all loads of the run, if at least half of the counted seconds differ from each other. A few
+    bytes changed: of the last repeats of the same setting.
+    """
+    found: dict[tuple[str, int], tuple[Cause, str]] = {}
+    had: dict[tuple[int, ...], str] = {}
+    for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
+        p, before = e.parameters, list[tuple[str, list[int]]]()
+        for t in e.trials if p.protocol in (Protocol.TCP, Protocol.UDP) else ():
+            counted = [i.bytes for i in t.intervals if i.counted]
+            if not t.ok or not 2 * ALIKE <= len(counted) <= MANY:
+                continue
+            name = phrases.trial(p, t.repeat)
+            mine = r.name is rung.name
+            if 2 * len(set(counted)) >= len(counted):
+                first = had.setdefault(tuple(sorted(counted)), name if mine else say.of_rung(r.name, name))
+                if mine and first != name:
+                    found[p.id, t.repeat] = Cause.COPIED, say.copied_otherwise(name, first)
+            near = next((other for other, its in before if _nearly(counted, its)), "")
+            if near and mine and p.protocol is Protocol.TCP:
+                found.setdefault((p.id, t.repeat), (Cause.COPIED, say.copied_changed(name, near)))
+            before = [(name, counted), *before][:LAST]
+    return found
+
+
+def _nearly(one: list[int], other: list[int]) -> bool:
+    """Whether more than half of the seconds are nearer to each other than chance makes them.
+
+    Two seconds of one level lie as far apart as a trial's neighbouring seconds do. Trials whose seconds hardly differ
+    are never too near.
+    """
+    if len(one) != len(other):
+        return False
+    usual = median(abs(a - b) for a, b in pairwise(other))
+    apart = sorted(abs(a - b) for a, b in zip(one, other, strict=True))
+    count = len(apart) // 2 + 1
+    within = (2 * apart[count - 1] + 1) / max(1.0, SPREAD * usual)
+    return within < 1 and comb(len(apart), count) * within**count < BY_CHANCE
 
 
 def _bytes(t: TrialResult) -> list[int]:

@@ -105,7 +105,7 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
         return Outcome(False, Fault.TOOL, say.short_and_left_out())
     where = layout_of(leg, asked, rung, document)
     known = versions_of(path_of(leg, rung), document)
-    if where is None or known is None or _name(t, leg, where.client) != clients[0].end:
+    if where is None or known is None or name_of_side(t, leg, where.client) != clients[0].end:
         return None
     read = _read if asked.duration <= LONG else _read.__wrapped__  # not cached for the long trials of a soak
     return read(
@@ -134,7 +134,7 @@ def path_of(leg: Leg, rung: RungResult) -> Path:
     return rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
 
 
-def _name(t: TrialResult, leg: Leg, side: End) -> str:
+def name_of_side(t: TrialResult, leg: Leg, side: End) -> str:
     """The name of the end at that side of the leg's path, as its commands have it."""
     number = leg.near if side is End.NEAR else leg.far
     return t.ends[number].name if 0 <= number < len(t.ends) else str(side)

@@ -7,12 +7,14 @@ only speak against the link.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Iterator
 
 from linkladder import tools
 from linkladder.judge.as_sold import as_address
+from linkladder.judge.pinged import PINGS_BESIDE
 from linkladder.judge.recount import path_of, printed, whole
 from linkladder.model import (
     LEFT_OUT,
@@ -35,6 +37,7 @@ from linkladder.phrases import accounts as say
 
 AGREE = 0.02  # share by which a figure that is read again may differ
 HAIR = 0.02  # milliseconds of rounding
+EDGE = 1.0  # seconds by which the pings beside a load may have begun earlier or later than it
 TOOLS = ("client", "server", "ping")  # roles of commands that run between the path's own addresses
 
 
@@ -50,7 +53,9 @@ def _leg(leg: Leg, t: TrialResult, p: Experiment, rung: RungResult, document: Do
             if leg.role is Role.LOAD or p.duration <= LONG:
                 yield say.no_measurement(say.short_and_left_out())
         elif leg.outcome.rtt is not None and len(seen) == 1 and whole(seen[0]):
-            yield from _round_trips(leg.outcome.rtt, tools.pinged(seen[0].output, seen[0].errors))
+            answers = tools.pinged(seen[0].output, seen[0].errors)
+            yield from _round_trips(leg.outcome.rtt, answers)
+            yield from _lost(leg, p, answers, tools.ping_holes(seen[0].output, seen[0].errors))
             if how := tools.ping_contradiction(seen[0].output, seen[0].errors):
                 yield say.summary_differs(how)
     elif leg.role is Role.LOAD and p.protocol in (Protocol.DF, Protocol.RR):
@@ -69,6 +74,21 @@ def _round_trips(claimed: Rtt, seen: Rtt) -> Iterator[str]:
         least = statistics.median(sorted(seen.samples_ms)[: claimed.received])
         if claimed.p50_ms < least * (1 - AGREE) - HAIR:
             yield say.round_trip_printed(claimed.p50_ms, least)
+
+
+def _lost(leg: Leg, p: Experiment, again: Rtt, holes: list[int]) -> Iterator[str]:
+    """Contradictions if more pings were printed to be lost than are claimed; of those beside a load, in the seconds
+    that surely count.
+    """
+    claimed = leg.outcome.rtt
+    if claimed is None:
+        return
+    first, last = 0.0, math.inf
+    if leg.role is Role.PING:
+        first, last = ((at + p.warmup) / PINGS_BESIDE for at in (EDGE, p.duration - EDGE))
+    lost = sum(first <= n <= last for n in holes)
+    if lost > claimed.sent - claimed.received:
+        yield say.lost_printed(claimed.sent - claimed.received, claimed.sent, lost, again.sent)
 
 
 def _others(claimed: Outcome, again: Outcome) -> Iterator[str]:

@@ -195,3 +195,24 @@ def others_answered(claimed: int, lines: int) -> str:
 
 def summary_differs(how: str) -> str:
     return f"its ping's output contradicts itself: {how}"
+
+
+def named(trial_name: str, its_rung: str, where: str) -> str:
+    """A trial's name, with its rung if it is another than the one that is spoken of."""
+    return trial_name if its_rung == where else of_rung(its_rung, trial_name)
+
+
+def same_record(trial_name: str, end: str, of: str) -> str:
+    return f"{trial_name}: the {end} end counted to the byte what it counted in {of}: one was copied."
+
+
+def lost_printed(claimed: int, of: int, printed: int, sent: int) -> str:
+    return f"{claimed} of {of} pings are said to be lost, by ping's own output {printed} of {sent}"
+
+
+def copied_otherwise(trial_name: str, of: str) -> str:
+    return f"{trial_name}: its seconds are those of {of} in another order: one was copied."
+
+
+def copied_changed(trial_name: str, of: str) -> str:
+    return f"{trial_name}: most of its seconds are too near to those of {of} to be its own: one was copied and changed."

@@ -141,3 +141,28 @@ def no_time() -> str:
 
 def more_repeats_asked(name: str, asked: int, planned: int) -> str:
     return f"{name}: {asked} repeats were asked for, by its own record, and {planned} by the plan."
+
+
+def clock_set(end: str, step: float) -> str:
+    return f"The clock of the {end} end moved by {units.duration(abs(step))} between two trials: it was set meanwhile."
+
+
+def clock_of_another(end: str, step: float) -> str:
+    moved = units.duration(abs(step))
+    return f"The clock that runs since the {end} end started moved by {moved} between two trials: it was started anew."
+
+
+def pings_afterwards(rung: str) -> str:
+    return f"Pings or probes of {rung} were measured after loads, before which a run measures them: {_CLOCK}."
+
+
+def rungs_out_of_order(low: str, high: str) -> str:
+    return f"Trials of {low} were measured after some of {high}: {_CLOCK}."
+
+
+def without_end() -> str:
+    return "The run is said to be complete, and not when it ended."
+
+
+def after_the_end() -> str:
+    return f"Something of the run is told of a time after its end: {_CLOCK}."

@@ -190,3 +190,11 @@ def was_down(card: str, end: str) -> str:
     return (
         f"{card} of {end} was down or without a link when it was asked: that was at another time, or of another card."
     )
+
+
+def other_ping(option: str, value: str) -> str:
+    return f"its ping was run without {option} {value}, which was asked for"
+
+
+def ran_elsewhere(end: str) -> str:
+    return f"its client is said to have run at the {end} end, which is not where the clients of that tool run"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import End, Experiment
 from linkladder.phrases.arms import arm, one_way, streams, trial
 from linkladder.phrases.ways import way
 
@@ -156,4 +156,16 @@ def other_way_back(hops: list[int]) -> str:
 def answered_twice(trials: int) -> str:
     return (
         f"Pings of {units.plural(trials, 'trial')} were answered more than once: something on the way doubles packets."
+    )
+
+
+def pings_sent(trial_name: str, sent: int, asked: int) -> str:
+    return f"{trial_name}: {sent} pings were sent where {asked} were asked for: what became of the others is not known."
+
+
+def more_pings_lost(trial_name: str, lost: int, sent: int, by: End) -> str:
+    near = "the near end's" if by is End.NEAR else "the far end's"
+    return (
+        f"{trial_name}: {lost} of {sent} of {near} pings beside the load were lost, and far less of the load itself:"
+        " something loses what is not TCP."
     )

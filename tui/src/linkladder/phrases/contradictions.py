@@ -256,3 +256,38 @@ def no_port() -> str:
 
 def other_transactions(claimed: float, made: float) -> str:
     return f"{units.three(claimed)} transactions a second are claimed, its seconds make {units.three(made)}"
+
+
+def no_segments(end: str, moved: int) -> str:
+    return f"the {end} end sent {units.size(moved)}, and its system tells of segments sent again and not of those sent"
+
+
+def few_segments(end: str, counted: int, moved: int) -> str:
+    return f"the {end} end's system counted {counted} segments, its flows moved {units.size(moved)}"
+
+
+def sent_again_by_others(end: str, system: int, others: int) -> str:
+    seen = f"its connections, its seconds or the tool tell of {others}"
+    return f"the {end} end's system counted {system} segments that were sent again, {seen}"
+
+
+def sent_again_by_system(end: str, system: int, other: int) -> str:
+    seen = f"its seconds or the tool tell of {other}"
+    return f"the {end} end's system counted {system} segments that were sent again, {seen}"
+
+
+def flow_of_another_time(first: float, last: float, whole_first: float, whole_last: float) -> str:
+    counted = f"from {whole_first:.0f} to {whole_last:.0f} s"
+    return f"one of its flows was counted from {first:.0f} to {last:.0f} s, and its load {counted}"
+
+
+def counted_alone(at: float, shared: float) -> str:
+    return f"a load was counted from {at:.1f} s on, and only from {shared:.1f} s on all its loads were there"
+
+
+def samples_out_of_order(end: str) -> str:
+    return f"the {end} end's looks at itself do not follow each other in time"
+
+
+def samples_of_another_time(end: str, first: float, last: float, took: float) -> str:
+    return f"the {end} end looked at itself from {first:.0f} to {last:.0f} s of a trial of {took:.0f} s"

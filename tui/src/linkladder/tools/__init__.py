@@ -65,6 +65,7 @@ __all__ = [
     "named",
     "parse_saved",
     "ping_argv",
+    "ping_holes",
     "ping_ttl",
     "pinged",
     "ports_of",
@@ -147,6 +148,13 @@ def ping_contradiction(text: str, errors: str = "") -> str:
     from linkladder.tools.ping import lines
 
     return lines.contradiction(lines.parse(text, errors))
+
+
+def ping_holes(text: str, errors: str = "") -> list[int]:
+    """The numbers of the pings that were not answered, the first ping's being 0."""
+    from linkladder.tools.ping import lines
+
+    return lines.holes(lines.parse(text, errors))
 
 
 def ping_doubled(text: str) -> bool:

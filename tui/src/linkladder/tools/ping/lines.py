@@ -100,6 +100,8 @@ def contradiction(series: Series) -> str:
         return "its last line, of the shortest, mean and longest time, is missing"
     if series.received is not None and series.received != figures.received:
         return f"its summary counts {series.received} answers, {figures.received} are there"
+    if series.sent and series.sent <= NUMBERS and series.replies and max(series.replies) > series.sent:
+        return f"its answers are numbered up to {max(series.replies)}, and {series.sent} pings were sent"
     if series.sent and series.received is not None and series.lost_percent is not None:
         share = 100 * (series.sent - series.received) / series.sent
         if abs(share - series.lost_percent) > (1 if series.lost_percent == int(series.lost_percent) else 0.06):
@@ -109,6 +111,14 @@ def contradiction(series: Series) -> str:
         if any(abs(a - b) > (ROUNDED if b < 1 else 0.005 * b) for a, b in zip(made, series.times, strict=True)):
             return f"its answers took {made[1]:.3f} ms in the mean, its summary says {series.times[1]:.3f}"
     return ""
+
+
+def holes(series: Series) -> list[int]:
+    """The numbers of the pings that were not answered, the first ping's being 0."""
+    if not series.sent or series.sent > NUMBERS or not series.replies:
+        return []
+    first = 0 if 0 in series.replies else 1  # FreeBSD's begins at 0, Linux's at 1
+    return [n - first for n in range(first, first + series.sent) if n not in series.replies]
 
 
 def rtt(series: Series) -> Rtt:

@@ -1,0 +1,48 @@
+"""Records of the ends of a real run, taken from one repeat and put into another."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from forge_pairs import KEPT, Json
+
+from linkladder import formats
+from linkladder.codec import to_json
+from linkladder.engine.leg import PING_INTERVAL
+from linkladder.judge.accounts import doubted
+from linkladder.judge.pinged import PINGS_BESIDE
+from linkladder.verdicts import Cause
+
+RUN = "v2/too-slow"
+
+
+def causes(change: Callable[[Json, Json], Any]) -> set[Cause]:
+    """Of the doubts about the run's link, the second repeat of each load having something of the first."""
+    made: Json = to_json(formats.document(json.loads(lzma.decompress((KEPT / f"{RUN}.json.xz").read_bytes()))))
+    for e in made["rungs"][-1]["experiments"]:
+        if e["parameters"]["protocol"] == "tcp":
+            for first, second in zip(e["trials"][0]["ends"], e["trials"][1]["ends"], strict=True):
+                change(second, first)
+    document = formats.document(made)
+    return {cause for cause, _ in doubted(document.rungs[-1], document).values()}
+
+
+def of(key: str) -> Callable[[Json, Json], Any]:
+    return lambda end, other: end.update({key: other[key]})
+
+
+def test_the_run_itself_has_none() -> None:
+    assert causes(lambda end, other: None) == set()
+
+
+@pytest.mark.parametrize("change", [of("nics"), of("samples")], ids=["cards", "samples"])
+def test_counts_of_another_repeat_are_a_copy(change: Callable[[Json, Json], Any]) -> None:
+    assert Cause.COPIED in causes(change)
+
+
+def test_pings_beside_a_load_are_expected_as_often_as_they_are_sent() -> None:
+    assert PINGS_BESIDE == PING_INTERVAL
