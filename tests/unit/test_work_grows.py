@@ -9,20 +9,20 @@ import pytest
 
 from judge_documents import ladder
 from linkladder.codec import from_json, to_json
-from linkladder.judge import accounts, judge_document
+from linkladder.judge import judge_document, trial_figures
 from linkladder.model import TrialResult
 
 
 def test_every_trial_is_held_against_its_own_figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rung of a run asks whether the others are borne out; what was printed is not read again for each."""
     asked: list[str] = []
-    look = accounts._contradicted
+    look = trial_figures._contradicted
 
     def counted(t: TrialResult, *rest: Any) -> Any:
         asked.append(t.id)
         return look(t, *rest)
 
-    monkeypatch.setattr(accounts, "_contradicted", counted)
+    monkeypatch.setattr(trial_figures, "_contradicted", counted)
     found = ladder(9.4e8, repeats=6)
     judge_document(found)
     trials = sum(len(e.trials) for r in found.rungs for e in r.experiments)
