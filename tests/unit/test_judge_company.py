@@ -32,6 +32,8 @@ from linkladder.model import (
     RungResult,
     RunInfo,
     RunState,
+    Setting,
+    SettingKind,
     TrialResult,
 )
 from linkladder.verdicts import Cause, CompanyJudgement, Verdict
@@ -101,6 +103,19 @@ def test_three_pairs_that_fill_what_they_share_pass_and_are_told_to_share_it() -
     assert one.paths == (0, 1, 2) and one.bps == 382e6
     assert one.sentence.startswith("near to beta, gamma to delta and epsilon to zeta share something that carries 382")
     assert seen.fairness["forward"] > 0.999 and seen.skew_ms == pytest.approx(8.0)
+
+
+def test_paths_that_were_loaded_at_once_only_as_a_bundle_on_loan_are_not_said_to_have_carried_nothing() -> None:
+    lent = (Setting(SettingKind.LAGG, "roundrobin"),)
+    whole = together(ALONE, ALONE)
+    whole = replace(whole, parameters=replace(whole.parameters, settings=lent))
+    plan = Plan("lagg", rungs=(Rung(RungName.DC_LINK, CARDS),), contract=DEAL)
+    run = RunInfo("x", "2026-11-26T12:00:00+00:00", plan=plan, state=RunState.COMPLETE)
+    document = Document(run, rungs=(rung(CARDS, *alone(ALONE, ALONE), whole),))
+    verdict = judge_document(document).judgement
+    assert verdict.verdict is Verdict.INCOMPLETE
+    assert "No TCP throughput of all 2 paths at once, without a setting on loan, was measured" in verdict.sentence
+    assert "nothing measured" not in verdict.sentence
 
 
 def test_what_they_share_carries_too_little() -> None:

@@ -286,7 +286,7 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgem
     if len(measured) == len(chosen) and chosen:
         return None
     lost = [say.of_way(d, j.judgement.sentence) for d, j in chosen.items() if d not in measured]
-    said = " ".join(lost) or say.no_tcp(rung.name)
+    said = " ".join(lost) or say.no_tcp(rung.name, len(rung.paths))
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 
@@ -384,17 +384,15 @@ def _name(j: ExperimentJudgement, rung: RungResult) -> str:
 
 
 def _sentence(
-    verdict: Verdict,
-    rung: RungResult,
-    chosen: dict[str, ExperimentJudgement],
-    deal: Contract,
-    reasons: list[str],
+    verdict: Verdict, rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, reasons: list[str],
     missing: str,
-) -> str:
+) -> str:  # fmt: skip
     known = {d: j.spread.median for d, j in chosen.items() if j.spread}
     rates = say.rates(known, ceiling(deal).bps if rung.name is RungName.DC_LINK else None)
     if verdict is Verdict.PASS:
         return say.carries(rung.name, rates)
     if verdict is Verdict.INCOMPLETE and missing and known:
         return say.carried_but(rung.name, rates, missing)
+    if reasons and not known:
+        return reasons[0]
     return say.carried(rung.name, rates, reasons[0] if reasons else "")

@@ -19,8 +19,9 @@ def not_measured(rung: str, why: str) -> str:
     return f"{rung} was not measured: {why}"
 
 
-def no_tcp(rung: str) -> str:
-    return f"No TCP throughput was measured on {rung}."
+def no_tcp(rung: str, paths: int = 1) -> str:
+    together = f" of all {paths} paths at once, without a setting on loan," if paths > 1 else ""
+    return f"No TCP throughput{together} was measured on {rung}."
 
 
 def setting(p: Experiment, protocol: str, direction: str) -> str:
