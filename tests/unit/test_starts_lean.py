@@ -33,7 +33,7 @@ STARTS = {
              "linkladder.engine"), 352, 130),
     "console": ("import linkladder.app.main, linkladder.app.live_backend",
                 ("jinja2", "linkladder.report", "linkladder.engine", "linkladder.agent", "linkladder.peer",
-                 "linkladder.keeping"), 632, 210),
+                 "linkladder.keeping", "linkladder.judge"), 548, 124),
     "priv": ("import linkladder.priv.program",
              (*NEVER, *OUTPUT, "asyncio", "dataclasses", "linkladder.model"), 75, 14),
 }  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, atomic_files, host, judge, log_file, plan, reservation, state
+from linkladder import __version__, atomic_files, host, log_file, plan, reservation, state
 from linkladder.app.backend import HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.own_machine import Machine
 from linkladder.app.probe import probe
@@ -134,7 +134,9 @@ class LiveBackend(Machine, StoredRuns):
             return begun_at_best(made, store)[0]
 
     def ceiling(self, link: Link) -> Ceiling | None:
-        return judge.ceiling(link.contract) if link.contract else None
+        from linkladder.judge import ceiling  # imported late, so that the first frame comes sooner
+
+        return ceiling(link.contract) if link.contract else None
 
     # --- the way out
 

@@ -7,6 +7,7 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
@@ -90,6 +91,8 @@ class LadderApp(ServicesApp):
             return
         gc.freeze()  # objects of the start are kept anyway; collecting garbage among them would block for up to 50 ms
         self.loaded.set()
+        await asyncio.to_thread(import_module, "linkladder.judge")  # Home has no use for it, and nearly every place has
+        gc.freeze()
 
     # --- the run ----------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linkladder import judge
 from linkladder.findings import Finding, Health
 from linkladder.model import Document, HostFacts, RunState
 from linkladder.run import lock
@@ -68,10 +67,14 @@ class StoredRuns:
             return store.load(run_id, output=False)
 
     def judge(self, document: Document) -> DocumentJudgement:
-        return judge.judge_document(document)
+        from linkladder.judge import judge_document  # imported late, so that the first frame comes sooner
+
+        return judge_document(document)
 
     def compare(self, run_a: str, run_b: str) -> Comparison:
-        return judge.compare(self.load(run_a), self.load(run_b))
+        from linkladder.judge import compare  # imported late, for the same reason
+
+        return compare(self.load(run_a), self.load(run_b))
 
     def delete(self, run_id: str) -> None:
         with open_store(self.folder) as store:
