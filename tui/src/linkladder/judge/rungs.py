@@ -83,7 +83,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     borne_out, measured = as_it_is(in_company(rung)), rung
     deal = several.deal(deal)
     whole = at_once(rung)
-    rung = as_it_is(whole)
+    # Where no load of all paths is without a loan, none counts, as long as something else is.
+    plain = {e.parameters.id for e in borne_out.experiments}
+    rung = dataclasses.replace(whole, experiments=tuple(e for e in whole.experiments if e.parameters.id in plain))
     judged = _experiments(rung, deal, bounded)
     if rung.name not in GENERATOR:
         cards = own_cards(rung, deal, document)
