@@ -122,7 +122,7 @@ def trial_result(exp: Experiment, rung: RungName, repeat: int, number: int) -> T
         Interval(
             float(s),
             s + 1.0,
-            repeat * 1000 + int((rate if steady else wobble(rung, s, number)) / 8),
+            repeat * (40_009 + 3_001 * s) + int((rate if steady else wobble(rung, s, number)) / 8),
             exp.direction,
             s >= exp.warmup,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from linkladder import judge, units, wire
 from linkladder import plan as plans
@@ -45,7 +46,9 @@ async def reserve_near(near: EndPoint, run_id: str) -> None:
 def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:
     """Judge the run and store its verdicts; returns what each rung's best setting carries, for the run's last event."""
     document = store.load(run_id, output=False)
-    judged = judge.judge_document(replace(document, run=replace(document.run, state=state)))  # what runs is provisional
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    over = replace(document.run, state=state, ended=now)  # what still runs is provisional
+    judged = judge.judge_document(replace(document, run=over))
     whole = state == RunState.COMPLETE
     rungs = {r.rung: (_kept(r.judgement) if whole else KeptVerdict(), r.best_bps) for r in judged.rungs}
     verdict = _kept(judged.judgement) if whole else KeptVerdict(Verdict.INCOMPLETE)

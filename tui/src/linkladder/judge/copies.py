@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from heapq import nsmallest
 from itertools import pairwise
-from math import comb
+from math import comb, gcd
 from statistics import median
 
 from linkladder import phrases
@@ -24,6 +24,7 @@ MANY = 400  # seconds; of a longer trial only SOME odd seconds are looked up in 
 LAST = 8  # repeats with which one is compared
 SPREAD = 1.4  # times the usual distance of neighbouring seconds: between the quartiles of seconds by chance
 BY_CHANCE = 1e-7  # probability of seconds so near to those of another trial
+NEARTH = 100_000
 SOME = 64  # how many odd seconds of a long trial are looked up
 
 
@@ -112,18 +113,21 @@ def moved_or_changed(rung: RungResult, document: Document) -> dict[tuple[str, in
 
 
 def _nearly(one: list[int], other: list[int]) -> bool:
-    """Whether more than half of the seconds are nearer to each other than chance makes them.
+    """Whether more than half of the seconds are nearer to each other than chance makes them, and next to equal.
 
-    Two seconds of one level lie as far apart as a trial's neighbouring seconds do. Trials whose seconds hardly differ
-    are never too near.
+    Two seconds of one level lie as far apart as a trial's neighbouring seconds do, in steps of what is counted at once:
+    a link that carries a few segments more or less each second repeats itself by chance. A shape that trials have in
+    common, as of a window that grows, is no copy: next to equal is a NEARTH part of a second's bytes.
     """
     if len(one) != len(other):
         return False
+    step = gcd(*(a - one[0] for a in (*one, *other)))
     usual = median(abs(a - b) for a, b in pairwise(other))
     apart = sorted(abs(a - b) for a, b in zip(one, other, strict=True))
     count = len(apart) // 2 + 1
-    within = (2 * apart[count - 1] + 1) / max(1.0, SPREAD * usual)
-    return within < 1 and comb(len(apart), count) * within**count < BY_CHANCE
+    within = (2 * apart[count - 1] + step) / max(1.0, SPREAD * usual)
+    chance = comb(len(apart), count) * within**count if within < 1 else 1.0
+    return chance < BY_CHANCE and apart[count - 1] <= median(other) / NEARTH
 
 
 def _bytes(t: TrialResult) -> list[int]:
