@@ -254,22 +254,6 @@ def test_the_measuring_user_has_a_place_of_a_fixed_size(tmp_path: Path) -> None:
     assert measure_place(tmp_path, in_memory=True) == [in_memory]
 
 
-def test_an_agent_and_its_tools_have_half_of_the_memory_together(tmp_path: Path) -> None:
-    """The real script, as far as the program that it starts."""
-    assert "\nvm.overcommit=2\t" in (OVERLAY / "etc/sysctl.conf").read_text(), "else FreeBSD counts and refuses nothing"
-    (tmp_path / "sysctl").write_text("#!/bin/sh\n[ \"$*\" = '-n hw.physmem' ] && echo 8589934592\n")
-    (tmp_path / "sysctl").chmod(0o755)
-    script = (OVERLAY / "usr/local/libexec/linkladder-agent").read_text()
-    script = script.replace("export PATH=", f"export PATH={tmp_path}:", 1).replace(
-        "exec /usr/local/bin/python3", "echo"
-    )
-    for refused in (0, 1):
-        body = f'ulimit() {{ echo "$*"; return {refused}; }}\n{script}'
-        done = subprocess.run(["sh", "-c", body, "agent", "--peer", "x"], capture_output=True, text=True)
-        said = done.stdout.splitlines()
-        assert said[0] == "-w 4194304" and len(said) == 2 - refused and done.returncode == refused, done
-
-
 def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:
     """As docs/security.md has it: no login on the serial line, and single user mode asks for no password."""
     lines = [line.split() for line in (OVERLAY / "etc/ttys").read_text().splitlines() if line[:1] not in ("", "#")]
