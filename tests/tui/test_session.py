@@ -290,7 +290,7 @@ async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(
 
     backend = LiveBackend("this screen")
     here, loop_thread = [], threading.get_ident()
-    for name in ("written", "held"):
+    for name in ("holder_text", "held"):
         real = getattr(locks, name)
 
         def noted(*args: Any, real: Callable[..., Any] = real) -> Any:
