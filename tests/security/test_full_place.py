@@ -13,6 +13,7 @@ FILL = """
 import os, sys
 from pathlib import Path
 from linkladder import locks, reservation, settings
+from linkladder.agent.knocks import Knocks
 from linkladder.errors import LinkladderError
 from linkladder.settings.journal import Entry, Journal, Record
 folder = Path(sys.argv[1])
@@ -29,6 +30,9 @@ try:
     Journal(folder).write(Record("boot", (Entry("mtu", "vmx1", "1500"),)))
 except LinkladderError as error:
     print(error.title)
+knocks = Knocks("alpha")
+knocks.answered("10.0.0.1")
+print(sum(knocks.may(f"10.0.0.{n}") for n in range(40)))
 mine.release()
 os.unlink(folder / "filled")
 print(mine.take("alpha's run"), repr(reservation.holder()))
@@ -64,7 +68,7 @@ def test_a_full_tmp_keeps_no_signature_from_being_verified() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root, to mount a small place")
-def test_a_full_place_stops_loans_and_no_reservation(tmp_path: Path) -> None:
+def test_a_full_place_stops_loans_and_neither_a_reservation_nor_a_knock(tmp_path: Path) -> None:
     mounted = 'mount -t tmpfs -o size=64k none "$1"; exec "$2" -c "$3" "$1"'
     argv = ["unshare", "-m", "sh", "-euc", mounted, "sh", str(tmp_path), sys.executable, FILL]
     environment = {**os.environ, "LINKLADDER_STATE": str(tmp_path), "LINKLADDER_MEASURING": str(tmp_path)}
@@ -74,5 +78,6 @@ def test_a_full_place_stops_loans_and_no_reservation(tmp_path: Path) -> None:
         "None True 'somebody'",
         "somebody",
         "nothing was changed, as the old values cannot be remembered",
+        "16",
         'None "alpha\'s run"',
     ], done

@@ -51,14 +51,22 @@ class Knocks:
         if not self._peer:
             yield self._own
             return
-        path = state.ensure(state.measuring() / "run" / "knocks") / self._peer
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            path = state.ensure(state.measuring() / "run" / "knocks") / self._peer
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError:  # there is no room: it is remembered as long as this agent runs
+            yield self._own
+            return
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            silent = _recent(os.pread(file, LARGEST, 0))
+            silent = self._own | _recent(os.pread(file, LARGEST, 0))
             yield silent
-            os.ftruncate(file, 0)
-            os.pwrite(file, json.dumps(silent).encode(), 0)
+            try:
+                os.ftruncate(file, 0)
+                os.pwrite(file, json.dumps(silent).encode(), 0)
+                self._own = {}
+            except OSError:
+                self._own = silent
         finally:
             os.close(file)
 
