@@ -163,6 +163,8 @@ def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(
 
 
 def test_what_somebody_changed_before_the_holder_died_is_put_back_and_told(world: LabWorld) -> None:
+    for site in SITES:  # of the tests before
+        (world.lab.state(site) / "settings.notice").unlink(missing_ok=True)
     run = started(world)
     measuring = process(world, "alpha", "linkladder", "run")
     os.kill(measuring, signal.SIGSTOP)  # so that it does not look itself
