@@ -144,3 +144,11 @@ def test_a_ping_that_was_ended_before_it_began_is_no_dead_path() -> None:
         assert (outcome.ok, outcome.fault) == (False, Fault.TOOL)
         assert "not done within its time" in outcome.reason
     assert echo(header, watchdog=True).fault == Fault.PATH
+
+
+def test_a_ping_that_was_ended_beside_its_load_contradicts_nothing() -> None:
+    """After an outage it still waits for answers when its trial is over, and is ended without its summary."""
+    answers = [f"64 bytes from 10.98.4.2: icmp_seq={n} ttl=63 time={n}.5 ms" for n in (1, 2, 4)]
+    counts = "4 packets transmitted, 3 received, 25% packet loss, time 603ms"
+    assert tools.ping_contradiction("\n".join(answers)) == ""
+    assert "is missing" in tools.ping_contradiction("\n".join([*answers, counts]))

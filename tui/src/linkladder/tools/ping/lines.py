@@ -96,7 +96,7 @@ def contradiction(series: Series) -> str:
         return f"it holds {series.summaries} summaries: one ping at a time can be read"
     if series.again and (series.sent or 0) <= NUMBERS:
         return "lines of its answers are there more than once"
-    if series.replies and not series.times:
+    if series.sent is not None and series.replies and not series.times:
         return "its last line, of the shortest, mean and longest time, is missing"
     if series.received is not None and series.received != figures.received:
         return f"its summary counts {series.received} answers, {figures.received} are there"
