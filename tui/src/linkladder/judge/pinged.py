@@ -7,7 +7,9 @@ of the load's own packets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from statistics import median
 
 from linkladder import phrases
 from linkladder.judge.besides_the_rate import share_sent_again
@@ -21,6 +23,8 @@ PINGS_BESIDE = 0.2  # seconds from one ping beside a load to the next
 WHOLE = 0.9  # share of the pings that must have been sent
 QUEUED = 0.1  # share of the pings that a full queue may lose beside a load that goes on
 TIMES = 4.0  # times the share of the load's own packets that were lost
+DEAD = 0.1  # of the usual bytes of a second
+AROUND = 0.5  # seconds by which a second of the load and those of the pings may lie apart
 UNLIKELY = 0.01  # probability of so many lost pings by chance
 
 
@@ -56,10 +60,17 @@ def _lost_beside(e: ExperimentResult) -> Iterator[str]:
         for by in End if t.ok else ():
             series = [g.outcome.rtt for g in t.legs if g.role is Role.PING and g.pinged_by is by]
             sent = sum(r.sent for r in series if r is not None)
-            lost = sent - sum(r.received for r in series if r is not None)
+            lost = sent - sum(r.received for r in series if r is not None) - len(series) * _while_dead(t)
             most = max(QUEUED, TIMES * _lost_of_load(t, e))
             if 0 < lost < sent and most < 1 and by_chance(lost, sent, most) < UNLIKELY:
                 yield say.more_pings_lost(phrases.trial(p, t.repeat), lost, sent, by)
+
+
+def _while_dead(t: TrialResult) -> int:
+    """How many pings of a series were sent in seconds in which the load hardly carried anything: an outage's."""
+    seconds = [i for i in t.intervals if i.counted]
+    usual = median(i.bytes for i in seconds) if seconds else 0
+    return math.ceil(sum(i.end - i.start + AROUND for i in seconds if i.bytes < DEAD * usual) / PINGS_BESIDE)
 
 
 def _lost_of_load(t: TrialResult, e: ExperimentResult) -> float:
