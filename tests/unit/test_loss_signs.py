@@ -138,3 +138,12 @@ def test_what_bursts_lose_beside_a_saturated_core_may_be_lost_in_that_end() -> N
     met = replace(LOST, goodput=30e6, loss=0.01, paced=clean)
     assert candidates(met) == {LimiterKind.BURST}
     assert candidates(replace(met, sender_busy=99.0)) == {LimiterKind.BURST, LimiterKind.SENDER}
+
+
+def test_two_packets_that_wait_while_some_are_lost_may_be_a_buffer_too_small_for_bursts() -> None:
+    """Of a real bucket of a few kilobytes; a queue that holds more of them is a shaper's."""
+    waits = Evidence(20.3e6, 95e6, 1, 1448, "near", "far", loss=0.0083, retransmits=150, idle_ms=12.3, loaded_ms=13.4)
+    assert candidates(waits) == {LimiterKind.SHAPER, LimiterKind.BURST}
+    assert candidates(replace(waits, loaded_ms=18.3)) == {LimiterKind.SHAPER}
+    shown = replace(waits, paced=(paced(18e6, 0, 8300), paced(87.5e6, 3300, 14_900)))
+    assert LimiterKind.BURST not in candidates(replace(shown, loss=0.3))

@@ -22,6 +22,7 @@ from linkladder.judge.loss_signs import (
     loss_signs,
     no_policer,
     policer_signs,
+    rate_shown,
     rising,
     same_share,
 )
@@ -36,6 +37,7 @@ SOME_LOSS = 1e-5
 SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
 LONG_MS = 10.0  # a round trip in which TCP grows so slowly that a trial may end before it is done
 GROWS = 1.05  # times the first third of the seconds
+LITTLE = 4  # segments; where fewer wait while some are lost, what drops them may let bursts of no more through
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
 TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
 DROPS = 5e-4  # of the packets that a card must have dropped before it is named
@@ -179,7 +181,7 @@ def _though_withheld(e: Evidence, found: Limiter) -> Limiter:
         return found
     if found.kind is LimiterKind.SHAPER:
         quick_ones_too = e.floor_ms is not None and rising(replace(e, loaded_ms=e.floor_ms))
-        certain = quick_ones_too or _rate_shown(e)
+        certain = quick_ones_too or rate_shown(e)
     else:
         certain = found.kind is not LimiterKind.BURST and _lost_evenly(e)
     said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain)
@@ -236,18 +238,21 @@ def _queue(e: Evidence) -> Limiter | None:
     for_nothing = e.disorder is not None and e.disorder.nothing_lost
     lost = e.loss if e.loss and e.loss > SOME_LOSS and not for_nothing else None
     end, busiest = _busier(e)
-    if busiest >= CLOSE and not _rate_shown(e):
+    if busiest >= CLOSE and not rate_shown(e):
         # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
         if _seen_by_busy_alone(e):
             return _limiter(end, say.queue_inside(end, e.idle_ms, e.loaded_ms, e.calm_ms or 0.0, e.goodput, busiest))
         own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest, e.calm_ms)
         return _limiter(LimiterKind.SHAPER, own, end)
     found = say.queue(e.idle_ms, e.loaded_ms, waiting, e.goodput, lost)
-    if e.held is not None and e.held >= HELD and not lost_some(e) and not _rate_shown(e):
+    if e.held is not None and e.held >= HELD and not lost_some(e) and not rate_shown(e):
         # What waits may be all that the receiver's window let out, held up by the receiver or by others' traffic.
         return _limiter(LimiterKind.SHAPER, say.or_the_window(found, e.held), LimiterKind.WINDOW)
-    if e.zero_windows >= SOME_STALLS and not lost_some(e) and not _rate_shown(e):
+    if e.zero_windows >= SOME_STALLS and not lost_some(e) and not rate_shown(e):
         return _limiter(LimiterKind.SHAPER, say.or_the_receiver(found, e.zero_windows), LimiterKind.RECEIVER)
+    if lost and waiting < LITTLE * e.mss and not rate_shown(e):
+        said = say.or_a_burst(found.sentence, found.experiment, uneven=False)
+        return _limiter(LimiterKind.SHAPER, found._replace(sentence=said.sentence), LimiterKind.BURST)
     return _limiter(LimiterKind.SHAPER, found)
 
 
@@ -256,12 +261,6 @@ def _seen_by_busy_alone(e: Evidence) -> bool:
     if e.calm_ms is None or e.idle_ms is None or e.rise_ms is None:
         return False
     return e.calm_ms - e.idle_ms < ALONE * e.rise_ms and not rising(replace(e, loaded_ms=e.calm_ms))
-
-
-def _rate_shown(e: Evidence) -> bool:
-    """Whether paced UDP met a rate above which the path takes no more."""
-    offers = sorted(e.paced, key=lambda p: p.offered_bps)
-    return len(offers) > 1 and offers[-1].loss > 0.01 and offers[0].loss < 0.2 * offers[-1].loss
 
 
 def _reordered(e: Evidence) -> Limiter | None:

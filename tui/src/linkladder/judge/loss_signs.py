@@ -148,3 +148,9 @@ def _alike(low: Paced, high: Paced, factor: float = 2.0) -> bool:
         return False
     open_by = 2 * math.sqrt(sum(1 / count for count in lost))
     return abs(math.log(low.loss / high.loss)) < math.log(factor) + open_by
+
+
+def rate_shown(e: Evidence) -> bool:
+    """Whether paced UDP met a rate above which the path takes no more."""
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    return len(offers) > 1 and offers[-1].loss > 0.01 and offers[0].loss < 0.2 * offers[-1].loss
