@@ -196,6 +196,7 @@ def standing(*still: HeldUp, looks: tuple[float, ...] = ()) -> RungResult:
         ((), (), Verdict.FAIL),
         ((HeldUp(3.9, 4.2),), (3.9, 8.1), Verdict.CANNOT_JUDGE),
         ((HeldUp(3.9, 2.1), HeldUp(6.0, 2.1)), (3.9, 6.0, 8.1), Verdict.CANNOT_JUDGE),
+        ((HeldUp(3.5, 4.62),), (3.5, 8.12), Verdict.CANNOT_JUDGE),  # 3.5 + 4.62 is more than 8.12 by a hair
         ((HeldUp(3.9, 4.2),), (3.9, 5.0, 6.0, 7.0, 8.1), Verdict.FAIL),  # it did look at itself meanwhile
         ((HeldUp(20.0, 4.2),), (), Verdict.FAIL),  # at another time
     ],

@@ -110,7 +110,7 @@ class Watched:
         """
         seen = [sample.t for sample in self.samples]
         last = [HeldUp(self.looked, until - self.looked)] if until - self.looked > STILL else []
-        return [one for one in (*self.held_up, *last) if not any(one.at < t < one.at + one.seconds for t in seen)]
+        return [one for one in (*self.held_up, *last) if not any(one.holds(t) for t in seen)]
 
     @property
     def retransmits(self) -> int:

@@ -120,7 +120,8 @@ def _away(rung: RungResult, deal: Contract, way: Direction, numbers: Collection[
     if share >= deal.availability_percent:
         return Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures, paths=paths)
     if (itself := 100 * (1 - (lost - still) / measured) >= deal.availability_percent) or excuse:
-        said = say.outage_excused(*seen, say.stood_still(still, longest) if itself else excuse)
+        stood = itself or 2 * still >= lost  # a receiver that stands still holds the sender up as well
+        said = say.outage_excused(*seen, say.stood_still(still, longest) if stood else excuse)
         return Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures, paths=paths)
     said = say.outage_beyond(*seen, deal.availability_percent)
     return Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures, paths=paths)
@@ -172,7 +173,7 @@ def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
         (one.at, one.at + one.seconds)
         for end in t.ends
         for one in end.held_up
-        if not any(one.at < s.t < one.at + one.seconds for s in end.samples)
+        if not any(one.holds(s.t) for s in end.samples)
     ]
     if not found:
         return 0.0, 0.0

@@ -73,6 +73,10 @@ class HeldUp:
     at: float  # of the look before, in seconds of the trial, as its samples
     seconds: float  # until the next one
 
+    def holds(self, moment: float) -> bool:
+        """Whether that moment lies between the two looks; sums of rounded times differ from these by a hair."""
+        return self.at + 0.01 < moment < self.at + self.seconds - 0.01
+
 
 @dataclass(frozen=True)
 class EndRecord:
