@@ -36,8 +36,9 @@ usage() {
 		  --check             look at the inputs and stop
 
 		Release, ports tree and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the like
-		override them.  The first build or fetch pins the ports tree that it finds; later ones take no other.  LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a
-		development key is made here.
+		override them.  The first build or fetch pins the ports tree that it finds; later ones take no other.
+		LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a development key is
+		made here.
 	TEXT
 }
 

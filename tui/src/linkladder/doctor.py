@@ -266,13 +266,8 @@ def _ports() -> Iterator[Finding]:
     if how == "pinned":
         yield Finding("ports tree", Health.OK, f"pinned: commit {commit}, files {files}")
     else:
-        of = (
-            "packages that were given"
-            if how == "given"
-            else f"commit {commit}"
-            if files
-            else "a tree of unknown commit"
-        )
+        of = f"commit {commit}" if files else "a tree of unknown commit"
+        of = "packages that were given" if how == "given" else of
         remedy = "for a build that can be repeated: ./build.sh pin, then ./build.sh image"
         yield Finding("ports tree", Health.WARN, f"not pinned: built of {of}", remedy)
 

@@ -24,7 +24,7 @@ MANY = 400  # seconds; of a longer trial only SOME odd seconds are looked up in 
 LAST = 8  # repeats with which one is compared
 SPREAD = 1.4  # times the usual distance of neighbouring seconds: between the quartiles of seconds by chance
 BY_CHANCE = 1e-7  # probability of seconds so near to those of another trial
-NEARTH = 100_000
+NEXT_TO_EQUAL = 1e-5  # of a second's bytes
 SOME = 64  # how many odd seconds of a long trial are looked up
 
 
@@ -117,7 +117,7 @@ def _nearly(one: list[int], other: list[int]) -> bool:
 
     Two seconds of one level lie as far apart as a trial's neighbouring seconds do, in steps of what is counted at once:
     a link that carries a few segments more or less each second repeats itself by chance. A shape that trials have in
-    common, as of a window that grows, is no copy: next to equal is a NEARTH part of a second's bytes.
+    common, as of a window that grows, is no copy: that is next to equal.
     """
     if len(one) != len(other):
         return False
@@ -127,7 +127,7 @@ def _nearly(one: list[int], other: list[int]) -> bool:
     count = len(apart) // 2 + 1
     within = (2 * apart[count - 1] + step) / max(1.0, SPREAD * usual)
     chance = comb(len(apart), count) * within**count if within < 1 else 1.0
-    return chance < BY_CHANCE and apart[count - 1] <= median(other) / NEARTH
+    return chance < BY_CHANCE and apart[count - 1] <= NEXT_TO_EQUAL * median(other)
 
 
 def _bytes(t: TrialResult) -> list[int]:

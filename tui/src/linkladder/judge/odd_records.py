@@ -75,10 +75,9 @@ def _cards(t: TrialResult, p: Experiment) -> Iterator[str]:
 def _segments(t: TrialResult, p: Experiment) -> Iterator[str]:
     most = MOST * sum(f.total_bytes for f in t.flows) // LEAST_SEGMENT + MORE
     for end in t.ends:
-        counts = [value for value in vars(end.tcp).values() if value is not None] if end.tcp else []
         segments = [end.tcp.segments_sent, end.tcp.retransmits, end.tcp.out_of_order] if end.tcp else []
         too_many = max((n for n in segments if n is not None), default=0)
-        if counts and too_many > most:
+        if too_many > most:
             yield say.many_segments(end.name, too_many)
 
 
@@ -156,19 +155,12 @@ def _not_probed(t: TrialResult, p: Experiment) -> Iterator[str]:
 def _larger_than_cards(rung: RungResult, document: Document) -> str:
     for e in rung.experiments:
         for leg in (g for t in e.trials if t.ok for g in t.legs if g.role is Role.LOAD and g.outcome.path_mtu):
-            known = (
-                [nic.mtu for _, nic in cards_of(rung.paths[leg.path], document) if nic.mtu]
-                if _there(rung, leg.path)
-                else []
-            )
+            path = rung.paths[leg.path : leg.path + 1] if leg.path >= 0 else ()  # a damaged record may name none
+            known = [nic.mtu for one in path for _, nic in cards_of(one, document) if nic.mtu]
             passed = max(leg.outcome.path_mtu.passed, default=0) if leg.outcome.path_mtu else 0
             if known and passed > min(known) and not e.parameters.settings:
                 return say.larger_than_card(phrases.arm(e.parameters), passed, min(known))
     return ""
-
-
-def _there(rung: RungResult, path: int) -> bool:
-    return 0 <= path < len(rung.paths)
 
 
 def _same_card(rung: RungResult, document: Document) -> str:

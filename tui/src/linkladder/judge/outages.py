@@ -120,8 +120,7 @@ def _away(rung: RungResult, deal: Contract, way: Direction, numbers: Collection[
     if share >= deal.availability_percent:
         return Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures, paths=paths)
     if (itself := 100 * (1 - (lost - still) / measured) >= deal.availability_percent) or excuse:
-        stood = itself or 2 * still >= lost  # a receiver that stands still holds the sender up as well
-        said = say.outage_excused(*seen, say.stood_still(still, longest) if stood else excuse)
+        said = say.outage_excused(*seen, say.stood_still(still, longest) if itself else excuse)
         return Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures, paths=paths)
     said = say.outage_beyond(*seen, deal.availability_percent)
     return Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures, paths=paths)

@@ -11,7 +11,7 @@ from linkladder import phrases, units
 from linkladder.app.page import Page
 from linkladder.verdicts import Answer, Comparison, Difference
 
-FIGURES = 46
+FIGURES = 46  # columns for the figures beside a setting's name
 
 
 def word(difference: Difference) -> tuple[str, str]:
