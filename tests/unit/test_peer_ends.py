@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from pathlib import Path as File
 
 import pytest
@@ -132,6 +133,29 @@ async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobo
     async with asyncio.timeout(30):  # one that was still starting is told to end, and takes its time
         while any(File(f"/proc/{pid}").exists() for pid in pids):
             await asyncio.sleep(0.01)
+
+
+async def test_a_channel_is_closed_if_it_is_not_wanted_while_its_card_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: File
+) -> None:
+    started, looked_up, go_on = tmp_path / "started", threading.Event(), threading.Event()
+
+    def route_interface(_: str) -> str:
+        looked_up.set()
+        go_on.wait()
+        return "em0"
+
+    monkeypatch.setattr(connector.host, "route_interface", route_interface)
+    monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
+    monkeypatch.setattr(
+        connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
+    )
+    to_peers = connector.Connector()
+    to_peers.begin(("beta",), NEAR)
+    await asyncio.to_thread(looked_up.wait)
+    await to_peers.close()
+    go_on.set()
+    assert not File(f"/proc/{started.read_text().strip()}").exists()
 
 
 async def test_a_peer_that_did_not_answer_when_its_channel_was_begun_is_tried_again(

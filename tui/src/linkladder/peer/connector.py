@@ -66,7 +66,12 @@ class Connector:
                 self._silent.add((name, address))
                 continue
             self._silent.discard((name, address))
-            far.address, far.card = address, await asyncio.to_thread(host.route_interface, address)
+            far.address = address
+            try:
+                far.card = await asyncio.to_thread(host.route_interface, address)
+            except BaseException:  # nobody else knows of the channel yet
+                await far.close()
+                raise
             return far
         # what the peer itself answered says more than that its other addresses do not answer
         raise next((f for f in failures if f.title not in UNREACHED), failures[0])
