@@ -11,7 +11,7 @@
     bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
     compared(figure)        one figure other than throughput in two runs
     card_state(nic)         'up', 'no carrier', 'down'
-    generator(setting)      'by iperf3, 2 streams, writes of 1M bytes'; found_strength(...): the result of a search
+    generator(setting)      'by iperf2, 2 streams, writes of 1M bytes'; found_strength(...): the result of a search
     outcome(experiment, t)  the result of a trial in one line
     under_test(peer, a)     a warning that control goes over the card that a test loads
     each_path(...)          the result of each path of a trial that has several

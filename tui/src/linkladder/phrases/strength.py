@@ -21,7 +21,7 @@ def not_yet_looked(limit: float) -> str:
 
 
 def known_strength(found: Strength) -> str:
-    """As 'the generator is strongest by iperf3, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'."""
+    """As 'the generator is strongest by iperf2, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'."""
     if not found.looked:
         return "no setting of the generator carried anything, so the plan's own is used"
     best = found.looked[0]
@@ -47,7 +47,7 @@ def _plain(count: int) -> Experiment:
 
 
 def generator(one: Generator) -> str:
-    """A generator's setting, such as 'by iperf3, 2 streams, writes of 1M bytes, zero copy'."""
+    """A generator's setting, such as 'by iperf2, 2 streams, writes of 1M bytes'."""
     parts = [f"by {one.tool}", streams(one.streams)]
     parts += [f"{window(one.window)} window"] if one.window else []
     parts += [f"writes of {window(one.write_size)} bytes"] if one.write_size else []
