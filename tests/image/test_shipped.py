@@ -212,7 +212,8 @@ def test_logs_are_trimmed_between_trials_and_before_they_fill_the_disk(tmp_path:
     said = tmp_path / "said"
     for name, body in {
         "sleep": f'echo "sleep $1" >>{said}; ! grep -q trimmed {said}',
-        "ps": f'[ "$*" != "-U llmeasure -o comm=" ] || echo python3.13; [ "$(grep -c sleep {said})" -ge 62 ] || echo iperf',
+        "ps": '[ "$*" = "-U llmeasure -o comm=" ] || exit 1; echo python3.13\n'
+        f'[ "$(grep -c sleep {said})" -ge 62 ] || echo iperf',
         "du": f"printf '{size}\\t/var/log\\n'",
         "newsyslog": f"echo trimmed >>{said}",
     }.items():

@@ -8,6 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from linkladder import units
@@ -37,6 +38,7 @@ from linkladder.plan import SHORT, Link
 
 UNPAIRED = ", not paired"
 ROOM = 12  # characters of a peer's name that fit beside two labelled addresses on a console
+SETTLED = 0.05  # seconds without a change until the plans are looked at
 MOST_PATHS = 8  # paths of the link that this page takes
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
 
@@ -96,6 +98,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self._keeping = False
         self.whole = False  # whether all fields are there, as the first reports a change before the others exist
         self.more = 0  # paths of the link besides the first
+        self._to_look: Timer | None = None
         self.carrier: Nic | None = None  # the card for the link's traffic, from which the first contract comes
 
     def body(self) -> ComposeResult:
@@ -121,7 +124,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         await form.mount_all(self._rows(view))
         self.whole = True
         self.query_one("#climb").focus()
-        self.look()
+        self.changed()
 
     def _ways(self, view: HomeView) -> dict[str, str]:
         """This machine's interface on the route to each address at which a peer may be measured."""
@@ -218,7 +221,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         await self.query_one("#form").mount(row, after=before)
         self.whole = True
         self.query_one(f"#remote-{further(self.more + 1)}").focus()
-        self.look()
+        self.changed()
 
     def _guess(self, view: HomeView, rung: RungName) -> Path:
         """A guess for a rung's path: the first peer at its first usable address, if no mesh is described."""
@@ -299,7 +302,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     @on(Input.Changed)
     def changed(self) -> None:
-        self.look()
+        """Look at the plans once the page stands and no further change has come for a moment."""
+        if self._to_look:
+            self._to_look.stop()
+        self._to_look = self.set_timer(SETTLED, self.look)
 
     @on(Choice.Changed)
     def chosen(self, event: Choice.Changed) -> None:
