@@ -22,7 +22,7 @@ usage() {
 		./build.sh bench    what linkladder costs, against what is promised
 		./build.sh image    the appliance: OVA, raw, qcow2 and installer ISO
 		./build.sh fetch    all that an image needs, into one folder, for an offline build
-		./build.sh pin      move the pin of the ports tree to the branch's newest commit
+		./build.sh pin      move the pins of FreeBSD's source and of the ports to their branches' newest commits
 		./build.sh help     this text
 
 		lab takes:  --headless [--plan P] [--rung R] [--json F] [--html F]   run a plan and exit

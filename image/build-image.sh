@@ -12,6 +12,8 @@ top=$(dirname "$here")
 . "$here/stages.sh"
 # shellcheck source=image/package.sh
 . "$here/package.sh"
+# shellcheck source=image/trees.sh
+. "$here/trees.sh"
 # shellcheck source=image/fetch.sh
 . "$here/fetch.sh"
 
@@ -19,15 +21,18 @@ usage() {
 	cat <<-'TEXT'
 		./build.sh image [options]      build the artifacts into out/
 		./build.sh fetch DIR            put all that a build needs into DIR
-		./build.sh pin                  hold later builds to the newest commit of the ports branch
+		./build.sh pin [ports|source]   hold later builds to the branch's newest commit, of FreeBSD's source and of the ports
 
 		  --stage NAME        run this stage alone: jail kernel ports bulk image pack (repeatable)
 		  --again NAME        forget that this stage and those behind it were done, then build
-		  --sets DIR          distribution sets: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
+		  --as-released       FreeBSD's sets as they were published: soon there, without the security patches since
+		  --source FILE       a packed source of FreeBSD instead of the pinned one
+		  --sets DIR          distribution sets instead of the source: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
 		  --packages REPO     a package repository instead of ports and bulk (linkladder itself comes from this tree)
 		  --ports DIR         a ports tree instead of the pinned one
-		  --unpinned          take the ports branch as it is today and pin nothing; the image says so
-		  --commit ID         (pin) this commit rather than the newest; --ports FILE: the commit of a packed tree
+		  --unpinned          take the branches as they are today and pin nothing; the image says so
+		  --commit ID         (pin ports|source) this commit rather than the newest; --ports FILE, --source FILE: that
+		                      of a packed tree
 		  --offline DIR       take everything from a folder that `fetch` filled; nothing is downloaded
 		  --builder IMAGE     (Linux) the FreeBSD virtual machine to build in, qcow2 or raw
 		  --stand-in TEXT     record that an input is not the official one (repeatable)
@@ -35,8 +40,8 @@ usage() {
 		  --work DIR          where the build happens (default: .work/image)
 		  --check             look at the inputs and stop
 
-		Release, ports tree and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the like
-		override them.  The first build or fetch pins the ports tree that it finds; later ones take no other.
+		Release, source, ports tree and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the
+		like override them.  The first build or fetch pins the trees that it finds; later ones take no others.
 		LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a development key is
 		made here.
 	TEXT
@@ -44,7 +49,7 @@ usage() {
 
 verb=${1-image}
 [ $# -eq 0 ] || shift
-only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no inside=no unpinned=no commit=''
+only='' again='' sets='' packages='' ports='' source='' released=no which='' offline='' builder='' standins='' check=no inside=no unpinned=no commit=''
 out=$top/out work=$top/.work/image folder=''
 
 # argument COUNT OPTION - an option that wants a value got one.
@@ -57,8 +62,9 @@ while [ $# -gt 0 ]; do
 	-h | --help) usage && exit 0 ;;
 	--check) check=yes && shift && continue ;;
 	--unpinned) unpinned=yes && shift && continue ;;
+	--as-released) released=yes && shift && continue ;;
 	--inside) inside=yes && shift && continue ;; # from builder.sh: what is packed is packed outside
-	--stage | --again | --sets | --packages | --ports | --offline | --builder | --stand-in | --out | --work | --commit)
+	--stage | --again | --sets | --packages | --ports | --source | --offline | --builder | --stand-in | --out | --work | --commit)
 		argument $# "$1"
 		case $1 in
 		--stage) only="$only $2" ;;
@@ -66,6 +72,7 @@ while [ $# -gt 0 ]; do
 		--sets) sets=$(absolute "$2") ;;
 		--packages) packages=$(absolute "$2") ;;
 		--ports) ports=$(absolute "$2") ;;
+		--source) source=$(absolute "$2") ;;
 		--offline) offline=$(absolute "$2") ;;
 		--builder) builder=$(absolute "$2") ;;
 		--stand-in) standins="$standins$2
@@ -78,8 +85,14 @@ while [ $# -gt 0 ]; do
 		;;
 	-*) die "there is no option $1; --help lists them" ;;
 	*)
-		[ "$verb" = fetch ] && [ -z "$folder" ] || die "what is $1? --help lists the options"
-		folder=$(absolute "$1")
+		case $verb:$1 in
+		pin:ports | pin:source) which=$1 ;;
+		fetch:*)
+			[ -z "$folder" ] || die "what is $1? --help lists the options"
+			folder=$(absolute "$1")
+			;;
+		*) die "what is $1? --help lists the options" ;;
+		esac
 		shift
 		;;
 	esac
@@ -110,10 +123,18 @@ if [ "$verb" = pin ]; then
 	only=' pin' # no stage
 	need_programs "$(downloader) python3:python3"
 	stop_at_faults 'nothing was pinned'
-	move_pin
+	[ -z "$ports" ] || which=ports
+	[ -z "$source" ] || which=source
+	[ -n "$which" ] || [ -z "$commit" ] || die "--commit is of one tree: ./build.sh pin ports|source --commit ID"
+	for one in ${which:-source ports}; do
+		case $one in
+		ports) move_pin ports "$ports" ;;
+		source) move_pin source "$source" ;;
+		esac
+	done
 	exit 0
 fi
-[ -z "$commit" ] || die "--commit goes with pin: ./build.sh pin --commit ID"
+[ -z "$commit" ] || die "--commit goes with pin: ./build.sh pin ports|source --commit ID"
 
 use_offline
 check_stage_names
@@ -122,7 +143,7 @@ check_inputs
 mkdir -p "$work"
 make_signers
 get_inputs
-[ "$inside" = yes ] || ports_origin >"$work/ports_origin"
+[ "$inside" = yes ] || origins >"$work/origins"
 
 if wants_builder; then
 	# shellcheck source=image/builder.sh

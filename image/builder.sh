@@ -21,12 +21,12 @@ builder_image() {
 
 # A layer over the image, so that it stays as it came; what is built in the layer is there for the next run.
 builder_disk() {
-	source=${builder:-$base}
-	if [ ! -s "$room/disk.qcow2" ] || [ "$(cat "$room/disk.of" 2>/dev/null)" != "$source $(date -r "$source" +%s)" ]; then
-		form=$(qemu-img info "$source" | sed -n 's/^file format: //p')
+	below=${builder:-$base}
+	if [ ! -s "$room/disk.qcow2" ] || [ "$(cat "$room/disk.of" 2>/dev/null)" != "$below $(date -r "$below" +%s)" ]; then
+		form=$(qemu-img info "$below" | sed -n 's/^file format: //p')
 		rm -f "$room/disk.qcow2" "$room/known"
-		qemu-img create -q -f qcow2 -F "$form" -b "$source" "$room/disk.qcow2" 60G
-		printf '%s %s\n' "$source" "$(date -r "$source" +%s)" >"$room/disk.of"
+		qemu-img create -q -f qcow2 -F "$form" -b "$below" "$room/disk.qcow2" 60G
+		printf '%s %s\n' "$below" "$(date -r "$below" +%s)" >"$room/disk.of"
 	fi
 }
 
@@ -53,6 +53,12 @@ builder_seed() {
 	qemu-img convert -O qcow2 "json:{\"driver\":\"vvfat\",\"dir\":\"$seed\",\"label\":\"cidata\"}" "$room/seed.qcow2"
 }
 
+# In MB: a compiler's job wants one GB of it, and there are as many jobs as cores.
+builder_memory() {
+	cores=$(nproc)
+	echo $((cores > 4 ? cores * 1024 : 4096))
+}
+
 builder_start() {
 	firmware=''
 	for file in /usr/share/ovmf/OVMF.fd /usr/share/OVMF/OVMF_CODE.fd; do
@@ -67,7 +73,7 @@ builder_start() {
 	esac
 	# Its own session: an interrupt of the build must not end the machine before what was built is on its disk.
 	# shellcheck disable=SC2086  # several words each
-	setsid qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
+	setsid qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-$(builder_memory)}" \
 		-display none -serial "file:$room/console.log" -monitor none -pidfile "$room/pid" \
 		-drive "file=$room/disk.qcow2,if=virtio,cache=unsafe" \
 		-drive "file=$room/seed.qcow2,if=virtio" -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
@@ -107,6 +113,13 @@ carry_in() {
 		builder_run "rm -rf '$2' '$2.mark' && mkdir -p '$2' && tar -xf - -C '$2' && echo '$mark' >'$2.mark'"
 }
 
+# carry_file FILE - a packed tree into the builder's /build; not again what is there already.
+carry_file() {
+	mark=$(cksum <"$1")
+	[ "$(builder_run "cat '/build/${1##*/}.mark' 2>/dev/null" || true)" != "$mark" ] || return 0
+	builder_run "cat >'/build/${1##*/}' && echo '$mark' >'/build/${1##*/}.mark'" <"$1"
+}
+
 builder_tree() {
 	(cd "$top" && tar -cf - --exclude=__pycache__ LICENSE build.sh poudriere.conf image overlay ports tui/pyproject.toml tui/src) |
 		builder_run 'rm -rf /build/tree && mkdir -p /build/tree && tar -xf - -C /build/tree'
@@ -139,6 +152,10 @@ builder_inputs() {
 		carry_in "$sets" /build/sets
 		printf ' --sets /build/sets'
 	fi
+	if [ -z "$sets" ] && [ -n "$source" ]; then
+		carry_file "$source"
+		printf ' --source /build/%s' "${source##*/}"
+	fi
 	if [ -n "$packages" ]; then
 		carry_in "$packages" /build/packages
 		printf ' --packages /build/packages'
@@ -147,7 +164,7 @@ builder_inputs() {
 		carry_in "$ports" /build/ports
 		printf ' --ports /build/ports'
 	elif [ -n "$ports" ]; then
-		builder_run "cat >'/build/${ports##*/}'" <"$ports"
+		carry_file "$ports"
 		printf ' --ports /build/%s' "${ports##*/}"
 	fi
 	if [ -n "${LL_DISTFILES-}" ] && [ -d "$LL_DISTFILES" ]; then
@@ -211,7 +228,7 @@ build_there() {
 	say "builder: carrying the tree and the inputs in"
 	builder_tree
 	builder_run 'mkdir -p /build/work && cat >/build/work/upgrade_signers' <"$work/upgrade_signers"
-	builder_run 'cat >/build/work/ports_origin' <"$work/ports_origin"
+	builder_run 'cat >/build/work/origins' <"$work/origins"
 	options=$(builder_inputs)
 	for name in ${only:-jail kernel ports bulk image}; do
 		[ "$name" = pack ] || options="$options --stage $name"
@@ -222,6 +239,7 @@ build_there() {
 	# In the background, as only a wait is interrupted at once.
 	builder_run "cd /build/tree && env LL_DISTFILES=/build/distfiles LL_RELEASE=$LL_RELEASE LL_ARCH=$LL_ARCH \
 		LL_PORTS_BRANCH=$LL_PORTS_BRANCH LL_PORTS_COMMIT=$LL_PORTS_COMMIT LL_PORTS_SHA256=$LL_PORTS_SHA256 \
+		LL_SOURCE_BRANCH=$LL_SOURCE_BRANCH LL_SOURCE_COMMIT=$LL_SOURCE_COMMIT LL_SOURCE_SHA256=$LL_SOURCE_SHA256 \
 		sh image/build-image.sh image --inside --work /build/work $options" >&2 &
 	status=0
 	wait $! || status=$?

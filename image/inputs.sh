@@ -14,7 +14,10 @@ fault() {
 use_offline() {
 	[ -n "$offline" ] || return 0
 	[ -d "$offline" ] || die "there is no folder $offline; ./build.sh fetch $offline fills it"
-	[ -n "$sets" ] || sets=$offline/sets
+	if [ -z "$sets" ] && [ -z "$source" ]; then
+		# A folder holds the source, or the sets where it was filled with --as-released.
+		if [ "$released" = yes ] || [ -d "$offline/sets" ]; then sets=$offline/sets; else source=$offline/source.tar.gz; fi
+	fi
 	if [ -z "$packages" ] && [ -d "$offline/packages" ]; then
 		packages=$offline/packages
 	fi
@@ -28,9 +31,8 @@ use_offline() {
 check_inputs() {
 	if [ -n "$sets" ]; then
 		check_sets
-	elif wants_stages; then
-		[ -n "${LL_MANIFEST_SHA256-}" ] ||
-			fault "no digest is pinned for the sets of $LL_RELEASE: set LL_MANIFEST_SHA256 to the one that was published, or give sets with --sets"
+	elif [ "$released" = yes ] && wants_stages; then
+		need_manifest_digest
 	fi
 	if [ -n "$packages" ]; then
 		[ -n "$(packages_list "$packages")" ] || fault "$packages is no package repository: it has no packagesite (pkg repo makes it)"
@@ -38,12 +40,18 @@ check_inputs() {
 		[ "$inside" = yes ] || [ -z "$(packages_list "$packages")" ] || check_packages
 	fi
 	[ -z "$ports" ] || [ -e "$ports" ] || fault "the ports tree $ports is not there"
+	[ -z "$source" ] || [ -f "$source" ] || fault "the packed source $source is not there; git archive packs one"
 	[ -z "$builder" ] || [ -s "$builder" ] || fault "the builder image $builder is not there"
 	[ -z "$offline" ] || check_sums
 	check_tools
 	stop_at_faults 'nothing was started'
 	say "inputs: good"
 	[ "$inside" = yes ] || stand_ins | sort -u | sed 's/^/  stand-in: /' >&2
+}
+
+need_manifest_digest() {
+	[ -n "${LL_MANIFEST_SHA256-}" ] ||
+		fault "no digest is pinned for the sets of $LL_RELEASE: set LL_MANIFEST_SHA256 to the one that was published, or give sets with --sets"
 }
 
 # stop_at_faults WORDS - all of them, each once.
@@ -90,7 +98,7 @@ downloader() {
 # Whether anything has to be downloaded for this build.
 downloads() {
 	[ -z "$offline" ] && wants_stages || return 1
-	[ -z "$sets" ] || { [ -z "$packages" ] && [ -z "$ports" ] && wants ports bulk image; } || { wants_builder && [ -z "$builder" ]; }
+	[ -z "$sets$source" ] || { [ -z "$packages" ] && [ -z "$ports" ] && wants ports bulk image; } || { wants_builder && [ -z "$builder" ]; }
 }
 
 # wants STAGE ... - whether any of these is to be run.
@@ -162,40 +170,19 @@ check_sums() {
 			fault "$offline/$file is damaged: its SHA-256 is not the one in SHA256SUMS"
 		fi
 	done <"$offline/SHA256SUMS"
-	if [ -s "$offline/ports.tar.gz" ]; then
-		told=$(python3 "$here/ports_tree.py" "$offline/ports.tar.gz" --commit "$LL_PORTS_COMMIT" --digest "$LL_PORTS_SHA256" 2>&1) ||
-			fault "$told"
-	fi
+	for one in ports source; do
+		[ -s "$offline/$one.tar.gz" ] || continue
+		told=$(identity "$one" "$offline/$one.tar.gz" 2>&1) || fault "$told"
+	done
 	# A file that nothing vouches for is as bad as a damaged one.
-	for file in sets/MANIFEST ports.tar.gz builder.qcow2; do
+	for file in sets/MANIFEST source.tar.gz ports.tar.gz builder.qcow2; do
 		[ ! -s "$offline/$file" ] || grep -q " ${file}\$" "$offline/SHA256SUMS" || fault "$offline/SHA256SUMS does not name $file"
 	done
 }
 
-# Which tree it is, where nothing pins one.  A build that only checks its inputs, or one that is about to pin it, has none.
-unpinned_ports() {
-	! ports_are_pinned || return 0
-	[ "$unpinned" = yes ] && [ -s "$ports" ] || return 0
-	told=$(python3 "$here/ports_tree.py" "$ports") || return 0
-	echo "ports: commit ${told%% *}, files ${told##* }: unpinned, as it was on the day of the build"
-}
-
-# What the image says of the ports that its packages were built of.
-ports_origin() {
-	if [ -n "$packages" ]; then
-		echo "given as packages"
-	elif ports_are_pinned && given_is_pinned; then
-		echo "pinned $LL_PORTS_COMMIT $LL_PORTS_SHA256"
-	elif [ -f "$ports" ] && told=$(python3 "$here/ports_tree.py" "$ports" 2>/dev/null); then
-		echo "unpinned $told"
-	else
-		echo "unpinned unknown"
-	fi
-}
-
-# Whether the tree is the pinned one, by what it holds.
-given_is_pinned() {
-	[ -f "$ports" ] && python3 "$here/ports_tree.py" "$ports" --commit "$LL_PORTS_COMMIT" --digest "$LL_PORTS_SHA256" >/dev/null 2>&1
+# Whether the sets are the release's own, as they were published.
+sets_are_published() {
+	[ "$(sha256_of "$sets/MANIFEST")" = "${LL_MANIFEST_SHA256-}" ]
 }
 
 # What is not the official input, as far as it can be seen before the build: whoever made a set or a package says so in a
@@ -204,8 +191,11 @@ stand_ins() {
 	printf '%s' "$standins"
 	[ -n "${LINKLADDER_SIGNING_KEY-}" ] || echo "upgrades: signed by a development key, made on this machine"
 	if [ -n "$sets" ]; then
-		[ "$(sha256_of "$sets/MANIFEST")" = "${LL_MANIFEST_SHA256-}" ] ||
+		if sets_are_published; then
+			echo "system: FreeBSD $LL_RELEASE as it was released, without the security patches since"
+		else
 			echo "sets: their MANIFEST is not the one that was published with $LL_RELEASE"
+		fi
 		[ ! -s "$sets/kernel-LINKLADDER.txz" ] || echo "kernel LINKLADDER: from a given set, not built from the release's source"
 		[ ! -s "$sets/STAND-IN" ] || sed 's/^/sets: /' "$sets/STAND-IN"
 	fi
@@ -213,11 +203,8 @@ stand_ins() {
 		echo "packages: given as a repository, not built by poudriere bulk; linkladder is packed from this tree"
 		[ ! -s "$packages/STAND-IN" ] || sed 's/^/packages: /' "$packages/STAND-IN"
 	fi
-	case $ports in
-	'') ;;
-	"$offline/ports.tar.gz" | "$work"/ports-*.tar.gz) unpinned_ports ;;
-	*) { ports_are_pinned && given_is_pinned; } || echo "ports: ${ports##*/} was given, it is not the pinned tree" ;;
-	esac
+	not_the_pinned ports "$ports"
+	not_the_pinned source "$source"
 	case $builder in
 	'') ;;
 	"$offline/builder.qcow2") [ ! -s "$offline/STAND-IN" ] || sed 's/^/builder: /' "$offline/STAND-IN" ;;

@@ -128,7 +128,8 @@ def software_list(args: argparse.Namespace) -> str:
     system: list[list[str]] = [["linkladder-appliance", args.version, "BSD-2-Clause"]]
     system += [["FreeBSD", args.release, "BSD-2-Clause"]] if args.release else []
     # The word before the commit tells whether anything held the build to it.
-    system += [["FreeBSD-ports", " ".join(one), "BSD-2-Clause"] for one in rows(args.ports_origin)]
+    names = {"ports": "FreeBSD-ports", "system": "FreeBSD-source"}
+    system += [[names[what], told, "BSD-2-Clause"] for what, told in origins(args.origins).items()]
     packages = [
         {
             "SPDXID": f"SPDXRef-{number}",
@@ -178,6 +179,11 @@ def rows(file: Path | None) -> list[list[str]]:
     return [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
 
 
+def origins(file: Path | None) -> dict[str, str]:
+    """What the ports and the system were built of, as the build wrote it."""
+    return {what: told for what, _, told in (line[0].partition(" ") for line in rows(file))}
+
+
 def record(args: argparse.Namespace) -> str:
     """What was really run and from what, so that a reader can tell an official build from a stand-in."""
     ran: list[dict[str, str | int]] = []
@@ -198,7 +204,7 @@ def record(args: argparse.Namespace) -> str:
         "packed_on": platform.system(),
         "tools": dict(rows(args.tools)),
         "stages": ran,
-        "ports": (rows(args.ports_origin) or [["not recorded"]])[0][0],
+        "built_of": {"ports": "not recorded", "system": "not recorded"} | origins(args.origins),
         "inputs": made,
         "stand_ins": list(args.stand_in),
     }
@@ -275,7 +281,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--packages", type=Path, help="the package manifest")
     parser.add_argument("--stages", type=Path, help="stage, seconds, outcome and end, one line each, tabs between")
     parser.add_argument("--tools", type=Path, help="tool and version, one line each, tabs between")
-    parser.add_argument("--ports-origin", type=Path, help="which tree of ports it was, and whether that is pinned")
+    parser.add_argument("--origins", type=Path, help="what ports and system were built of, and whether that is pinned")
     parser.add_argument("--release", help="FreeBSD's, for the software list")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
     parser.add_argument(

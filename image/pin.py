@@ -1,4 +1,4 @@
-"""pin.py CONF BRANCH COMMIT DIGEST - write which tree of ports every later build takes into poudriere.conf.
+"""pin.py CONF PORTS|SOURCE BRANCH COMMIT DIGEST - write which tree every later build takes into poudriere.conf.
 
 The file is replaced whole or not at all.  Exit code 1 and a sentence where it cannot be.
 """
@@ -10,27 +10,28 @@ import re
 import sys
 from pathlib import Path
 
-HEAD = "case $LL_PORTS_BRANCH in\n"
-ARM = '{branch})\n\t: "${{LL_PORTS_COMMIT:={commit}}}"\n\t: "${{LL_PORTS_SHA256:={digest}}}"\n\t;;\n'
+HEAD = "case $LL_{tree}_BRANCH in\n"
+ARM = '{branch})\n\t: "${{LL_{tree}_COMMIT:={commit}}}"\n\t: "${{LL_{tree}_SHA256:={digest}}}"\n\t;;\n'
 
 
-def pinned(text: str, branch: str, commit: str, digest: str) -> str:
+def pinned(text: str, tree: str, branch: str, commit: str, digest: str) -> str:
     """The configuration with another pin of this branch. Raises ValueError if it has no place for one."""
-    before, head, rest = text.partition(HEAD)
+    wanted = HEAD.format(tree=tree)
+    before, head, rest = text.partition(wanted)
     if not head:
-        raise ValueError(f"it has no line {HEAD.strip()!r}")
-    form = re.escape(ARM.format(branch=branch, commit="@", digest="@")).replace("@", "[^}]*")
-    arm = ARM.format(branch=branch, commit=commit, digest=digest)
+        raise ValueError(f"it has no line {wanted.strip()!r}")
+    form = re.escape(ARM.format(tree=tree, branch=branch, commit="@", digest="@")).replace("@", "[^}]*")
+    arm = ARM.format(tree=tree, branch=branch, commit=commit, digest=digest)
     return before + head + arm + re.sub(form, "", rest, count=1)
 
 
-def write(path: Path, branch: str, commit: str, digest: str) -> None:
+def write(path: Path, tree: str, branch: str, commit: str, digest: str) -> None:
     for word, form in ((branch, r"[\w./-]+"), (commit, r"[0-9a-f]{40}"), (digest, r"[0-9a-f]{64}")):
         if not re.fullmatch(form, word):
             raise ValueError(f"{word!r} is no part of a pin")
     path = path.resolve()
     with path.open("r+", encoding="utf-8") as file:  # one that is not to be written is not replaced either
-        text = pinned(file.read(), branch, commit, digest)
+        text = pinned(file.read(), tree, branch, commit, digest)
     new = path.with_name(f"{path.name}.new")
     try:
         new.write_text(text, encoding="utf-8")
@@ -44,6 +45,6 @@ def write(path: Path, branch: str, commit: str, digest: str) -> None:
 
 if __name__ == "__main__":
     try:
-        write(Path(sys.argv[1]), *sys.argv[2:5])
+        write(Path(sys.argv[1]), *sys.argv[2:6])
     except (OSError, ValueError) as error:
         sys.exit(f"{sys.argv[1]} cannot be written: {error}")

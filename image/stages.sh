@@ -17,12 +17,16 @@ fingerprint() {
 		case $1 in
 		jail)
 			echo "$LL_RELEASE $LL_ARCH"
-			[ ! -s "$sets/MANIFEST" ] || cat "$sets/MANIFEST"
+			if [ -n "$sets" ]; then
+				[ ! -s "$sets/MANIFEST" ] || cat "$sets/MANIFEST"
+			else
+				source_sum && tree_sum image/src.conf
+			fi
 			;;
 		kernel) fingerprint jail && cat "$here/LINKLADDER" ;;
 		ports) if [ -n "$packages" ]; then packages_sum; else ports_sum && tree_sum ports; fi ;;
 		bulk) fingerprint jail && fingerprint ports && tree_sum LICENSE ports tui/pyproject.toml tui/src ;;
-		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh && cat "$work/upgrade_signers" "$work/ports_origin" ;;
+		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh && cat "$work/upgrade_signers" "$work/origins" ;;
 		pack) date ;; # cheap, and its inputs are large: always run
 		esac
 	) | cksum
@@ -45,6 +49,12 @@ ports_sum() {
 	else
 		cksum <"$ports"
 	fi
+}
+
+# Of some hundred megabytes: once a run.
+source_sum() {
+	[ -s "$work/source.sum" ] || cksum <"$source" >"$work/source.sum"
+	cat "$work/source.sum"
 }
 
 # packages_list REPO - the list that `pkg repo` writes, in whichever form.
@@ -73,6 +83,7 @@ check_stage_names() {
 		done
 		# Downloaded anew: the pinned tree, or the branch as it is now.
 		[ "$name" != ports ] || rm -f "$work"/ports-*.tar.gz
+		[ "$name" != jail ] || rm -f "$work"/source-*.tar.gz
 	done
 }
 
@@ -105,7 +116,27 @@ stage_jail() {
 		poudriere_here jail -d -y -j "$jail"
 	fi
 	sweep "$work/poudriere/jails/$jail"
-	poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -m "url=file://$sets"
+	rm -rf "$work/src" "$work/obj"
+	if [ -n "$sets" ]; then
+		poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -m "url=file://$sets"
+	else
+		build_system
+	fi
+}
+
+# World and GENERIC of the pinned source; the jail keeps a copy of it, of which LINKLADDER is built.
+build_system() {
+	mkdir -p "$work/src" "$work/obj"
+	tar -xf "$source" --strip-components 1 -C "$work/src"
+	[ -s "$work/src/sys/conf/newvers.sh" ] || {
+		echo "$source is no source of FreeBSD: it has no sys/conf/newvers.sh" >&2
+		return 1
+	}
+	cp "$here/src.conf" "$work/etc/poudriere.d/$jail-src.conf"
+	MAKEOBJDIRPREFIX=$work/obj
+	export MAKEOBJDIRPREFIX
+	poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -b -K GENERIC -m "src=$work/src"
+	rm -rf "$work/src" "$work/obj"
 }
 
 # sweep FOLDER ... - what an interrupted run left: half a system, with its mounts and its files that cannot be changed.
@@ -254,8 +285,8 @@ overlay_copy() {
 	# Whose upgrades this system takes.
 	mkdir -p "$work/overlay/usr/local/etc/linkladder"
 	cp "$work/upgrade_signers" "$work/overlay/usr/local/etc/linkladder/upgrade_signers"
-	# And which ports it was built of, for its doctor.
-	cp "$work/ports_origin" "$work/overlay/usr/local/share/linkladder/ports_origin"
+	# And what it was built of, for its doctor.
+	cp "$work/origins" "$work/overlay/usr/local/share/linkladder/origins"
 	chmod -R u=rwX,go=rX "$work/overlay"
 }
 
@@ -286,9 +317,13 @@ stage_pack() {
 	set -- "$work/images/linkladder.img" --out "$out" --version "$version" --arch "$LL_ARCH" --stages "$work/stages"
 	[ ! -s "$work/images/linkladder.iso" ] || set -- "$@" --iso "$work/images/linkladder.iso"
 	[ ! -s "$work/packages.tsv" ] || set -- "$@" --packages "$work/packages.tsv"
-	for file in "$sets/MANIFEST" "$sets"/*.txz; do
-		[ ! -s "$file" ] || set -- "$@" --input "sets/${file##*/}=$file"
-	done
+	if [ -n "$sets" ]; then
+		for file in "$sets/MANIFEST" "$sets"/*.txz; do
+			[ ! -s "$file" ] || set -- "$@" --input "sets/${file##*/}=$file"
+		done
+	elif [ -s "$source" ]; then
+		set -- "$@" --input "source=$source"
+	fi
 	if [ -n "$packages" ]; then
 		for file in "$(packages_list "$packages")" "$packages"/All/*.pkg; do
 			set -- "$@" --input "packages/${file##*/}=$file"
@@ -307,7 +342,7 @@ stage_pack() {
 	while read -r text; do
 		[ -z "$text" ] || set -- "$@" --stand-in "$text"
 	done <"$work/stand-ins"
-	[ ! -s "$work/ports_origin" ] || set -- "$@" --ports-origin "$work/ports_origin"
+	[ ! -s "$work/origins" ] || set -- "$@" --origins "$work/origins"
 	set -- "$@" --sign-key "${LINKLADDER_SIGNING_KEY:-$work/upgrade-key}"
 	epoch=$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 0)
 	python3 "$here/pack.py" "$@" --epoch "$epoch"

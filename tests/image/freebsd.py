@@ -15,7 +15,12 @@ POUDRIERE = """
 [ "$1" = -e ] && . "$2/poudriere.conf" && shift 2
 case "$1 $2" in
 'jail -i') [ -d "$jail/usr" ] && echo "Jail mount:        $jail" || { echo 'Error: No such jail' >&2; exit 1; } ;;
-'jail -c') mkdir -p "$jail/usr" ;;
+'jail -c')
+	for last; do :; done
+	case $last in
+	src=*) { echo "obj $MAKEOBJDIRPREFIX"; cat "${last#src=}/sys/conf/newvers.sh"; } >"$LL_WORK/built.seen" ;;
+	esac
+	mkdir -p "$jail/usr" ;;
 'ports -l') ;;
 'ports -c') case $4 in *-*) echo 'The ports name should not contain a dash' >&2; exit 1 ;; esac ;;
 bulk*)

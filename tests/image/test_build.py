@@ -194,7 +194,7 @@ def test_a_builder_image_that_nobody_vouches_for_is_refused(sets: Path) -> None:
 def fetched(sets: Path, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     """fetch from a mirror on this disk, as far as the ports tree, which the mirror lacks."""
     mirror = {"LL_SETS_URL": f"file://{sets}", "LL_PORTS_URL": f"file://{sets}/no-ports.tar.gz"}
-    return build("fetch", folder, **{**mirror, **settings})
+    return build("fetch", folder, "--as-released", **{**mirror, **settings})
 
 
 def test_fetch_takes_nothing_that_was_not_published(sets: Path, tmp_path: Path) -> None:

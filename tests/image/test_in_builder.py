@@ -152,8 +152,9 @@ def test_an_interrupted_build_ends_the_builder(machine: Machine, builder: Path, 
     assert not machine.runs()
 
 
+@pytest.mark.parametrize("released", [True, False], ids=["released", "patched"])
 def test_a_fetched_builder_lets_in_whoever_builds_with_it(
-    machine: Machine, builder: Path, sets: Path, packages: Path, tmp_path: Path
+    machine: Machine, builder: Path, sets: Path, packages: Path, tmp_path: Path, released: bool
 ) -> None:
     (sets / "kernel-LINKLADDER.txz").rename(sets / "src.txz")
     manifest = (sets / "MANIFEST").read_text().replace("kernel-LINKLADDER", "src")
@@ -170,9 +171,12 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
         "LL_SETS_URL": f"file://{sets}",
         "LL_PORTS_URL": f"file://{tmp_path}/ports.tar.xz",
         "LL_MANIFEST_SHA256": hashlib.sha256(manifest.encode()).hexdigest(),
+        "LL_SOURCE_URL": f"file://{tmp_path}/source.tar.xz",
     }
+    packed(tmp_path / "source.tar.xz", {"source/sys/conf/newvers.sh": b""})
     folder = tmp_path / "offline"
-    done = machine.build("fetch", folder, "--unpinned", "--builder", builder, **settings)
+    how = ["--as-released"] if released else []
+    done = machine.build("fetch", folder, "--unpinned", *how, "--builder", builder, **settings)
     assert done.returncode == 0, done.stderr
     assert (machine.room / "firstboot").exists()
     assert not list((machine.room / "root").iterdir()) and not list((machine.room / "var/cache").iterdir())
@@ -185,13 +189,14 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
         assert [word for word in words if word.startswith("FLAVOR")] == ([f"FLAVOR={flavor}"] if flavor else [])
         assert any(word.startswith("__MAKE_CONF=") and word.endswith("/ports/make.conf") for word in words)
     listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
-    assert {"builder.qcow2", "ports.tar.gz", "sets/MANIFEST", "distfiles/one.tar.gz"} <= listed
+    assert {"builder.qcow2", "ports.tar.gz", "distfiles/one.tar.gz"} <= listed
+    assert ("sets/MANIFEST" in listed) is released and ("source.tar.gz" in listed) is not released
     # And a build from it looks no further than the folder.
     check = machine.build("image", "--check", "--unpinned", "--offline", folder)
     assert check.returncode == 0 and "inputs: good" in check.stderr, check.stderr
     assert "stays unpinned: commit unknown, files " in done.stderr and "unpinned, as it was on the day" in check.stderr
-    pin = re.findall(r"files ([0-9a-f]{64})", done.stderr)[0]
+    pin = re.findall(r"the ports tree stays unpinned: .* files ([0-9a-f]{64})", done.stderr)[0]
     pinned = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin)
     assert pinned.returncode == 0, pinned.stderr
     other = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin[::-1])
-    assert other.returncode == 3 and "not the pinned tree of ports" in other.stderr
+    assert other.returncode == 3 and "not the pinned ports tree" in other.stderr

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from freebsd import TOP, FreeBSD, packed
+from test_packed_tree import COMMIT, told
+from test_packed_tree import packed as tree
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_what_is_built_has_not_the_modes_of_the_checkout(
     added = [words for words in seen if words[3] == "usr/local/etc/linkladder/upgrade_signers"]
     assert [words[0] for words in added] == ["644"]
     seen.remove(added[0])
-    seen.remove(["644", *added[0][1:3], "usr/local/share/linkladder/ports_origin"])  # and of which ports it was built
+    seen.remove(["644", *added[0][1:3], "usr/local/share/linkladder/origins"])  # and what it was built of
     signers = (freebsd.work / "upgrade_signers").read_text()
     assert re.fullmatch(
         r'linkladder namespaces="linkladder-upgrade,linkladder-sums" ssh-ed25519 \S+ development\n', signers
@@ -132,7 +134,7 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"all:"})
     published = hashlib.sha256((source / "MANIFEST").read_bytes()).hexdigest()
     online = {"LL_SETS_URL": f"file://{source}", "LL_PORTS_URL": f"file://{tmp_path}/branch.tar.xz"}
-    stages = [word for name in ("jail", "ports", "bulk") for word in ("--stage", name)]
+    stages = ["--as-released", *(word for name in ("jail", "ports", "bulk") for word in ("--stage", name))]
     done = freebsd.build("--unpinned", *stages, **online)
     assert done.returncode == 3 and "MANIFEST is not the one published" in done.stderr
     assert not [line for line in freebsd.called() if "-c" in line.split()]
@@ -155,7 +157,12 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     (freebsd.work / "images/linkladder.img").write_bytes(bytes(1 << 20))
     (freebsd.programs / "python3").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >'{tmp_path}/packed'\n")
     (freebsd.programs / "python3").chmod(0o755)
-    assert freebsd.build("--unpinned", "--stage", "pack", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    assert (
+        freebsd.build(
+            "--unpinned", "--as-released", "--stage", "pack", **online, LL_MANIFEST_SHA256=published
+        ).returncode
+        == 0
+    )
     given = (tmp_path / "packed").read_text().splitlines()
     options = itertools.pairwise(given)
     inputs = dict(value.split("=", 1) for option, value in options if option == "--input")
@@ -183,6 +190,56 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     assert "DISTVERSION=\t${LINKLADDER_VERSION" in (port / "Makefile").read_text()
 
 
+NEWVERS = {"sys/conf/newvers.sh": b'REVISION="15.1"\nBRANCH="RELEASE-p3"\n'}
+
+
+def test_the_system_is_built_of_the_releases_source_with_its_patches(
+    freebsd: FreeBSD, packages: Path, tmp_path: Path
+) -> None:
+    """Unless sets are given: of one commit, which is recorded and told by the image, as its digest is."""
+    source = tree(tmp_path / "source.tar.gz", NEWVERS, top="freebsd-src")
+    (freebsd.programs / "python3").symlink_to(shutil.which("python3") or "")
+    online = {"LL_SOURCE_URL": f"file://{source}"}
+    given = ["--unpinned", "--stage", "jail", "--packages", packages]
+    done = freebsd.build(*given, **online)
+    assert done.returncode == 0, done.stderr
+    (created,) = [line for line in freebsd.called() if " -c " in line]
+    assert created.endswith(f"-v 15.1-RELEASE -a amd64 -b -K GENERIC -m src={freebsd.work}/src")
+    assert not (freebsd.work / "src").exists() and not (freebsd.work / "obj").exists()
+    seen = (freebsd.work / "built.seen").read_text().splitlines()
+    assert seen[0] == f"obj {freebsd.work}/obj" and 'BRANCH="RELEASE-p3"' in seen
+    options = (freebsd.work / "etc/poudriere.d/linkladder-src.conf").read_text()
+    assert options == (TOP / "image/src.conf").read_text()
+    digest = told(source).stdout.split()[1]
+    origins = (freebsd.work / "origins").read_text().splitlines()
+    assert origins == ["ports given as packages", f"system unpinned {COMMIT} {digest}"]
+    assert f"the source of FreeBSD stays unpinned: commit {COMMIT}, files {digest}" in done.stderr
+    assert "jail: done before" in freebsd.build(*given, **online).stderr
+    # Another source is another jail, and what is no source is none.
+    tree(source, {**NEWVERS, "more": b"x"}, top="freebsd-src")
+    (freebsd.work / "source-releng-15.1.tar.gz").unlink()
+    assert "jail: good" in freebsd.build(*given, **online).stderr
+    tree(source, {"README": b"x"}, top="freebsd-src")
+    (freebsd.work / "source-releng-15.1.tar.gz").unlink()
+    done = freebsd.build(*given, **online)
+    assert done.returncode == 1 and "is no source of FreeBSD" in done.stderr
+    # A source that is given in its place, and sets, are told as what they are.
+    given = ["--check", "--packages", packages]
+    assert (
+        "source: source.tar.gz was given, it is not the pinned source of FreeBSD"
+        in freebsd.build(*given, "--source", source).stderr
+    )
+    assert freebsd.build(*given, "--source", tmp_path / "none").returncode == 3
+
+
+def test_a_released_system_says_that_it_has_no_patches(freebsd: FreeBSD, sets: Path, packages: Path) -> None:
+    published = hashlib.sha256((sets / "MANIFEST").read_bytes()).hexdigest()
+    given = ["--stage", "jail", "--sets", sets, "--packages", packages]
+    done = freebsd.build(*given, LL_MANIFEST_SHA256=published)
+    assert done.returncode == 0 and "as it was released, without the security patches since" in done.stderr
+    assert (freebsd.work / "origins").read_text().splitlines()[1] == "system released 15.1-RELEASE"
+
+
 def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets: Path, tmp_path: Path) -> None:
     """A FreeBSD without poudriere, without root, and a release that nobody vouches for."""
     for name in ("id", "poudriere"):
@@ -190,7 +247,7 @@ def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets:
     (freebsd.programs / "id").write_text("#!/bin/sh\necho 1001\n")
     (freebsd.programs / "id").chmod(0o755)
     for args in (["image", "--check"], ["fetch", tmp_path / "offline"]):
-        done = freebsd.run(*args, LL_RELEASE="14.5-RELEASE")
+        done = freebsd.run(*args, "--as-released", LL_RELEASE="14.5-RELEASE")
         assert done.returncode == 3
         for words in ("poudriere is not installed", "run this as root", "set LL_MANIFEST_SHA256"):
             assert words in done.stderr

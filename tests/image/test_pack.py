@@ -252,10 +252,10 @@ def test_the_upgrade_is_the_disks_system_without_its_name_and_signed(tmp_path: P
     out = tmp_path / "out"
     packages = tmp_path / "packages.tsv"
     packages.write_text("iperf\t2.2.1\tBSD2CLAUSE\n")
-    (tmp_path / "ports_origin").write_text("unpinned 0123 4567\n")
+    (tmp_path / "origins").write_text("ports unpinned 0123 4567\nsystem pinned 89ab cdef\n")
     done = pack(
         raw, "--out", out, "--version", "9.8.7", "--sign-key", key, "--packages", packages, "--release", "15.1",
-        "--ports-origin", tmp_path / "ports_origin",
+        "--origins", tmp_path / "origins",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     slot = tmp_path / "slot"
@@ -271,14 +271,16 @@ def test_the_upgrade_is_the_disks_system_without_its_name_and_signed(tmp_path: P
         checked = subprocess.run([*check, "-s", out / "SHA256SUMS.sig"], input=sums, capture_output=True)
         assert (checked.returncode == 0) is good
     listed = json.loads((out / f"{NAME}-sbom.spdx.json").read_text())
-    assert listed["spdxVersion"] == "SPDX-2.3" and len({one["SPDXID"] for one in listed["packages"]}) == 4
+    assert listed["spdxVersion"] == "SPDX-2.3" and len({one["SPDXID"] for one in listed["packages"]}) == 5
     assert [(one["name"], one["versionInfo"]) for one in listed["packages"]] == [
         ("linkladder-appliance", "9.8.7"),
         ("FreeBSD", "15.1"),
         ("FreeBSD-ports", "unpinned 0123 4567"),
+        ("FreeBSD-source", "pinned 89ab cdef"),
         ("iperf", "2.2.1"),
     ]
-    assert json.loads((out / f"{NAME}-build.json").read_text())["ports"] == "unpinned 0123 4567"
+    built_of = json.loads((out / f"{NAME}-build.json").read_text())["built_of"]
+    assert built_of == {"ports": "unpinned 0123 4567", "system": "pinned 89ab cdef"}
 
 
 @needs_qemu_img

@@ -209,23 +209,26 @@ def test_patch_level_and_packages_are_told(machine: None, monkeypatch: pytest.Mo
     assert found["patch level"].detail.endswith("kernel 15.1-RELEASE-p4") and "packages" not in found
 
 
+@pytest.mark.parametrize("what", ["ports", "system"])
 @pytest.mark.parametrize(
     ("origin", "state", "words"),
     [
-        (f"pinned {'c' * 40} {'d' * 64}", Health.OK, f"pinned: commit {'c' * 40}"),
+        (f"pinned {'c' * 40} {'d' * 64}", Health.OK, f"pinned: commit {'c' * 40}, files {'d' * 64}"),
         (f"unpinned {'c' * 40} {'d' * 64}", Health.WARN, f"not pinned: built of commit {'c' * 40}"),
         ("unpinned unknown", Health.WARN, "not pinned: built of a tree of unknown commit"),
-        ("given as packages", Health.WARN, "not pinned: built of packages that were given"),
+        ("given as packages", Health.WARN, "not pinned: built of given sets or packages"),
+        ("released 15.1-RELEASE", Health.WARN, "FreeBSD 15.1-RELEASE as it was released, without the security patches"),
     ],
 )
-def test_an_image_tells_which_ports_it_was_built_of_and_whether_they_were_pinned(
-    origin: str, state: Health, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_an_image_tells_what_it_was_built_of_and_whether_that_was_pinned(
+    what: str, origin: str, state: Health, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(doctor, "PORTS_ORIGIN", tmp_path / "ports_origin")
-    assert not list(doctor._ports())
-    (tmp_path / "ports_origin").write_text(f"{origin}\n")
-    (found,) = doctor._ports()
-    assert found.state is state and words in found.detail
+    monkeypatch.setattr(doctor, "ORIGINS", tmp_path / "origins")
+    assert not list(doctor._origins())
+    (tmp_path / "origins").write_text(f"of-a-later-build x\n{what} {origin}\n")
+    (found,) = doctor._origins()
+    assert found.state is state and found.detail.startswith(words)
+    assert found.title == {"ports": "ports tree", "system": "system's source"}[what]
 
 
 def test_a_development_key_and_an_upgrade_that_failed_are_told(

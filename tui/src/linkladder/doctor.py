@@ -48,7 +48,7 @@ LEAST_SPACE = 256 << 20  # bytes
 GOOD_WINDOW = 8 << 20  # bytes of the ladder's largest buffer
 VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of virtual cards
 HERE = "127.0.0.1"
-PORTS_ORIGIN = Path("/usr/local/share/linkladder/ports_origin")  # written by the image's build
+ORIGINS = Path("/usr/local/share/linkladder/origins")  # written by the image's build
 HELPER_WAIT = 30.0  # seconds; five were too few when two machines booted on one host
 
 
@@ -253,23 +253,32 @@ def _patches(facts: HostFacts) -> Iterator[Finding]:
         yield Finding("patch level", Health.OK, releases + odd)
     if packages := programs.output(["pkg", "query", "%n-%v"], timeout=HELPER_WAIT).split():
         yield Finding("packages", Health.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
-    yield from _ports()
+    yield from _origins()
 
 
-def _ports() -> Iterator[Finding]:
-    """Report the ports that an image's packages were built of, and warn if nothing held its build to them."""
+def _origins() -> Iterator[Finding]:
+    """Report what an image's system and packages were built of; warn of what is not pinned, or without patches."""
     try:
-        how, _, which = PORTS_ORIGIN.read_text(encoding="utf-8", errors="replace").strip().partition(" ")
+        lines = ORIGINS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
-    commit, _, files = which.partition(" ")
+    titles = {"ports": "ports tree", "system": "system's source"}
+    for line in lines:
+        what, _, said = line.partition(" ")
+        if what in titles:
+            yield _origin(titles[what], *said.split(" "))
+
+
+def _origin(title: str, how: str, which: str = "", files: str = "") -> Finding:
     if how == "pinned":
-        yield Finding("ports tree", Health.OK, f"pinned: commit {commit}, files {files}")
-    else:
-        of = f"commit {commit}" if files else "a tree of unknown commit"
-        of = "packages that were given" if how == "given" else of
-        remedy = "for a build that can be repeated: ./build.sh pin, then ./build.sh image"
-        yield Finding("ports tree", Health.WARN, f"not pinned: built of {of}", remedy)
+        return Finding(title, Health.OK, f"pinned: commit {which}, files {files}")
+    if how == "released":
+        detail = f"FreeBSD {which} as it was released, without the security patches since"
+        return Finding(title, Health.WARN, detail, "an image with them: ./build.sh image without --as-released")
+    of = f"commit {which}" if files else "a tree of unknown commit"
+    of = "given sets or packages" if how == "given" else of
+    remedy = "for a build that can be repeated: ./build.sh pin, then ./build.sh image"
+    return Finding(title, Health.WARN, f"not pinned: built of {of}", remedy)
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""A tree of ports is known by its commit and by its files, however it is packed."""
+"""A tree of ports, or of FreeBSD's source, is known by its commit and by its files, however it is packed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def packed(path: Path, files: dict[str, bytes], top: str = "freebsd-ports", comm
 
 
 def told(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, str(TOP / "image" / "ports_tree.py"), str(path), *options]
+    program = [sys.executable, str(TOP / "image" / "packed_tree.py"), str(path), *options]
     return subprocess.run(program, capture_output=True, text=True, timeout=50)
 
 
@@ -49,8 +49,8 @@ def test_the_same_files_are_the_same_tree_however_they_are_packed(tmp_path: Path
 def test_a_file_that_differs_or_is_more_or_less_is_another_tree(change: dict[str, bytes], tmp_path: Path) -> None:
     good = told(packed(tmp_path / "a.tar.gz", FILES)).stdout.split()[1]
     path = packed(tmp_path / "b.tar.gz", {**{k: v for k, v in FILES.items() if k.startswith("text")}, **change})
-    done = told(path, "--commit", COMMIT, "--digest", good)
-    assert done.returncode == 1 and "not the pinned tree of ports: its digest is" in done.stderr
+    done = told(path, "--name", "ports tree", "--commit", COMMIT, "--digest", good)
+    assert done.returncode == 1 and "not the pinned ports tree: its digest is" in done.stderr
 
 
 def test_another_commit_and_half_a_file_are_refused(tmp_path: Path) -> None:
@@ -59,3 +59,15 @@ def test_another_commit_and_half_a_file_are_refused(tmp_path: Path) -> None:
     assert done.returncode == 1 and f"its commit is {COMMIT}, not {COMMIT[::-1]}" in done.stderr
     path.write_bytes(path.read_bytes()[:-40])
     assert told(path).returncode == 1 and "cannot be read" in told(path).stderr
+
+
+def test_a_tree_that_was_read_is_not_read_again_until_it_is_another(tmp_path: Path) -> None:
+    path, known = packed(tmp_path / "a.tar.gz", FILES), tmp_path / "known"
+    first = told(path, "--known", str(known)).stdout
+    known.write_text(known.read_text().replace(COMMIT, COMMIT[::-1]))
+    assert told(path, "--known", str(known)).stdout.split() == [COMMIT[::-1], first.split()[1]], "as it was noted"
+    packed(path, {**FILES, "net/more": b"x"})
+    again = told(path, "--known", str(known)).stdout.split()
+    assert again[0] == COMMIT and again[1] != first.split()[1]
+    known.write_text("damaged")
+    assert told(path, "--known", str(known)).stdout.split() == again
