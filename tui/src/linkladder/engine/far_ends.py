@@ -254,12 +254,12 @@ class FarEnds:
         own = f"{self._near.name}, run {self.run_id}"
         try:
             await far.ask(wire.Reserve(own))
-        except Refused as error:
+            facts = await far.ask(wire.Facts())
+        except BaseException as error:  # nobody else knows of the channel yet
             await far.close()
-            if last or error.holder != own:
+            if not isinstance(error, Refused) or last or error.holder != own:
                 raise
             return False
-        facts = await far.ask(wire.Facts())
         if self._lost.pop(peer, None) is not None:
             self._emit(ev.PeerBack(peer))
         self.connected[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello

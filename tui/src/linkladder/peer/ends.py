@@ -128,7 +128,8 @@ class FarEnd:
         try:
             self._process.stdin.write(wire.question(number, request))
             await self._process.stdin.drain()
-            answer = await asyncio.wait_for(future, limit)
+            async with asyncio.timeout(limit):
+                answer = await future
             if answer.refused is not None:
                 raise Refused(one_line(f"{self.name}: {answer.refused}"), one_line(answer.holder))
             if isinstance(request, wire.Hello):
@@ -211,16 +212,19 @@ class FarEnd:
         self._lost = self._lost or f"the channel to {self.name} was closed"
         if self._process.stdin:
             self._process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), 2.0)
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-        for task in self._tasks:
-            task.cancel()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(2.0):
+                    await self._process.wait()
+        finally:  # also if nobody waits for the rest any more
+            if self._process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+            for task in self._tasks:
+                task.cancel()
+            self._fail(self._lost)
+        await self._process.wait()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._fail(self._lost)
 
 
 def _check_protocol(name: str, said: Any) -> None:
