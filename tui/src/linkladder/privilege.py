@@ -117,7 +117,8 @@ async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> C
     process.stdin.write(said.encode())
     reading = asyncio.gather(_read(process.stdout), _read(process.stderr), process.wait())
     try:
-        output, errors, code = await asyncio.wait_for(reading, timeout)
+        async with asyncio.timeout(timeout):
+            output, errors, code = await reading
     except TimeoutError:
         await _let_go(process)
         return Completed(1, "", f"{verb} did not end within {timeout:g} s")
@@ -146,4 +147,5 @@ async def _let_go(process: asyncio.subprocess.Process) -> None:
     if process.stdin:
         process.stdin.close()
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), LAST_WAIT)
+        async with asyncio.timeout(LAST_WAIT):
+            await process.wait()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -16,7 +15,7 @@ from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children, Gate, Turn, buffers
-from linkladder.agent.targets import Caller, Targets, owned
+from linkladder.agent.targets import Caller, Targets, announced, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import Affinity, Experiment, HostFacts
@@ -75,13 +74,14 @@ class Service:
         facts, found, management = await asyncio.gather(
             asyncio.to_thread(host.facts), self._versions(), asyncio.to_thread(self.targets.management_adapter)
         )
-        mine = tuple(a for nic in facts.nics if nic.name != management for a in nic.addresses if _usable(a))
+        mine = tuple(a for nic in facts.nics if nic.name != management for a in nic.addresses if announced(a))
         return wire.HelloReply(
             wire.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
         )
 
     async def do_facts(self, _: wire.Facts) -> HostFacts:
-        return _with_tools(*await asyncio.gather(asyncio.to_thread(host.facts), self._versions()))
+        facts, found = await asyncio.gather(asyncio.to_thread(host.facts), self._versions())
+        return replace(facts, tools=found, version=__version__)
 
     async def _versions(self) -> dict[str, str]:
         if self.versions is None:
@@ -103,9 +103,11 @@ class Service:
             raise wire.Refused(f"busy: {holder} is measuring with this appliance", holder)
         try:
             await settings.settle()  # so that no run measures with settings that a crash left changed
-        except LinkladderError as error:
+        except BaseException as error:
             self.lock.release()
-            raise wire.Refused(in_a_line(error)) from None
+            if isinstance(error, LinkladderError):
+                raise wire.Refused(in_a_line(error)) from None
+            raise
 
     async def do_release(self, _: wire.Release) -> None:
         """Free this end once nothing of the run is left here: tools, listeners, open ports, changed settings."""
@@ -196,6 +198,7 @@ class Service:
     # --- tools
 
     async def do_serve(self, request: wire.Serve) -> wire.Started:
+        trial = self.turn.trial
         self._own(request.bind)
         self.targets.check_way(request.bind, request.peer)
         self.targets.check(request.peer)
@@ -205,7 +208,7 @@ class Service:
         if not argv:
             raise wire.Refused(f"{exp.tool} has no server")
         argv = tools.named(exp.tool).guarded(argv, request.key)
-        child = await self._start(await self._placed(argv, exp, request.bind), exp)
+        child = await self._start(await self._placed(argv, exp, request.bind), exp, trial=trial)
         udp = tools.named(exp.tool).listens(exp) == "udp"
         await self._until_listening(child, request.port, udp, request.bind)
         return wire.Started(child.number, tuple(argv), child.started)
@@ -224,6 +227,7 @@ class Service:
             late, pause = time.monotonic() > deadline, min(2 * pause, 0.02)  # most listen within a few milliseconds
 
     async def do_client(self, request: wire.RunClient) -> wire.Started:
+        trial = self.turn.trial
         self._own(request.local)
         self.targets.check_way(request.local, request.remote)
         self.targets.check(request.remote)
@@ -236,15 +240,14 @@ class Service:
         except IndexError:
             raise wire.Refused(f"index: the experiment has no process {request.index}") from None
         argv = tools.named(request.experiment.tool).guarded(argv, request.key)
-        privileged = request.layout.privileged
-        exp = request.experiment
+        exp, privileged = request.experiment, request.layout.privileged
         held = privilege.wrap(argv) if privileged else await self._placed(argv, exp, request.local)
         wait = request.at - time.monotonic()
         if wait > LONGEST_WAIT:
             raise wire.Refused(f"at: expected a moment within {LONGEST_WAIT:g} s, got one in {wait:.0f} s")
         gate = None if request.at or privileged else self._gate(request)
         try:
-            child = await self._start(list(held), exp, privileged, request.at, gate)
+            child = await self._start(list(held), exp, privileged, request.at, gate, trial)
         except wire.Refused:
             if gate:
                 gate.arrive()  # so that the others do not wait for this one
@@ -277,6 +280,7 @@ class Service:
         return finished
 
     async def do_cancel(self, _: wire.Cancel) -> None:
+        self.turn.trial += 1
         await self.do_sampling(wire.Sampling(False))
         await self.children.stop_all()
         self._open_gate()
@@ -296,8 +300,9 @@ class Service:
             raise wire.Refused(str(error)) from None
 
     async def _start(
-        self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0, gate: Gate | None = None
-    ) -> Child:
+        self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0, gate: Gate | None = None,
+        trial: int | None = None,
+    ) -> Child:  # fmt: skip
         """Start a tool, at the moment `at`, or when all clients have come to the gate, or else at once.
 
         It is ended some time after its planned end, even if the caller is gone by then.
@@ -307,7 +312,7 @@ class Service:
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         argv = [found, *command[1:]]
-        self.turn.go_on()
+        self.turn.go_on(trial)
         try:
             child = await (self.children.start_at(gate, argv) if gate else self.children.start(argv, privileged, at))
         except OSError as error:
@@ -317,6 +322,11 @@ class Service:
         longest = tools.expected_seconds(exp) + tool.latest(exp) + OVERTIME
         limit = asyncio.create_task(self._end_after(child, longest))
         child.done.add_done_callback(lambda _: limit.cancel())
+        try:
+            self.turn.go_on(trial)
+        except wire.Refused:
+            await self.children.end(child)
+            raise
         return child
 
     async def _end_after(self, child: Child, seconds: float) -> None:
@@ -388,13 +398,3 @@ class Service:
     def _known(self, process: int) -> None:
         if process not in self.children:
             raise wire.Refused(f"no process {process} runs here")
-
-
-def _with_tools(facts: HostFacts, found: dict[str, str]) -> HostFacts:
-    return replace(facts, tools=found, version=__version__)
-
-
-def _usable(address: str) -> bool:
-    """Whether an address can be announced to peers: not loopback, multicast, unspecified or link-local."""
-    one = ipaddress.ip_address(address)
-    return not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)

@@ -125,7 +125,8 @@ async def probe(
         try:
             sock.bind((local, 0))
             knock = _knock_datagrams if udp else _knock
-            await asyncio.wait_for(knock(sock, remote, port, prove), TIMEOUT)
+            async with asyncio.timeout(TIMEOUT):
+                await knock(sock, remote, port, prove)
         except TimeoutError:
             return "filtered", f"no answer within {TIMEOUT:g} s"
         except _Uninvited:

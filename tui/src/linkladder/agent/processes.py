@@ -337,6 +337,7 @@ class Turn:
 
     def __init__(self) -> None:
         self.lock = Reservation()
+        self.trial = 0  # the number of the trial that tools are started for; each order to cancel ends one
         self._ending = False
         self._under_way = 0
         self._quiet = asyncio.Event()
@@ -356,10 +357,12 @@ class Turn:
             if not self._under_way:
                 self._quiet.set()
 
-    def go_on(self) -> None:
-        """Refuse what a request, taken before, would still begin while the reservation is being given back."""
+    def go_on(self, trial: int | None = None) -> None:
+        """Refuse what a request would still begin that was taken for a trial which is over, as the run may be."""
         if self._ending:
             raise Refused("the reservation of this appliance is over")
+        if trial not in (None, self.trial):
+            raise Refused("the trial was cancelled")
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:

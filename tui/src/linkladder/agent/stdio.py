@@ -38,7 +38,7 @@ class Agent:
         self._busy: set[asyncio.Task[None]] = set()
         self._one = asyncio.Lock()  # for the answer that is on its way
         self._answering = 0  # its bytes
-        self._serving: asyncio.Task[Any] | None = None
+        self._serving: asyncio.Task[Any] | None = None  # while it takes requests
         self._service = Service(self._say, caller, peer)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
@@ -47,15 +47,15 @@ class Agent:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, stdout)
         self._writer = asyncio.StreamWriter(transport, protocol, None, loop)
-        self._serving = task = asyncio.current_task()
-        assert task
+        self._serving = asyncio.current_task()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, task.cancel)
+            loop.add_signal_handler(number, self._end)
         try:
             await self._read(reader)
         except asyncio.CancelledError:
             pass
         finally:
+            self._serving = None
             busy = tuple(self._busy)
             for one in busy:
                 one.cancel()
@@ -67,8 +67,10 @@ class Agent:
         while True:
             try:
                 if self._writer:  # a caller that does not read the answers cannot send more requests
-                    await asyncio.wait_for(self._writer.drain(), wire.IDLE_LIMIT)
-                line = await asyncio.wait_for(anext(lines), wire.IDLE_LIMIT)
+                    async with asyncio.timeout(wire.IDLE_LIMIT):
+                        await self._writer.drain()
+                async with asyncio.timeout(wire.IDLE_LIMIT):
+                    line = await anext(lines)
             except (StopAsyncIteration, TimeoutError, OSError):
                 return
             if line is None:
@@ -109,8 +111,14 @@ class Agent:
     def _say(self, event: wire.Event) -> None:
         """Send an event; a caller who leaves too much of what he asked for unread is served no more."""
         self._send(wire.event(event))
-        if self._writer and self._writer.transport.get_write_buffer_size() - self._answering > UNREAD and self._serving:
+        if self._writer and self._writer.transport.get_write_buffer_size() - self._answering > UNREAD:
+            self._end()
+
+    def _end(self) -> None:
+        """Take no more requests, and end what they began; the second word for it must not cut that short."""
+        if self._serving:
             self._serving.cancel()
+            self._serving = None
 
     def _send(self, line: bytes) -> None:
         if self._writer:

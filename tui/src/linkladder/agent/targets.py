@@ -117,6 +117,12 @@ def _management_adapter() -> str:
     return "" if mine.tests_on_management or not others - {mine.management} else mine.management
 
 
+def announced(address: str) -> bool:
+    """Whether peers are told of an address of this machine: not loopback, multicast, unspecified or link-local."""
+    one = ipaddress.ip_address(address)
+    return not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)
+
+
 def owned(address: str) -> bool:
     """Whether the address is this machine's own."""
     return ipaddress.ip_address(address).is_loopback or bool(host.interface_of(address))

@@ -46,7 +46,8 @@ async def _confirmed(changes: tuple[str, ...], seconds: float) -> bool:
 
     loop.add_reader(sys.stdin, read)
     try:
-        return (await asyncio.wait_for(typed, seconds)).strip().lower() == "yes"
+        async with asyncio.timeout(seconds):
+            return (await typed).strip().lower() == "yes"
     except TimeoutError:
         print()
         return False

@@ -104,7 +104,8 @@ async def _faults() -> list[str]:
         with contextlib.suppress(DiskFull):
             Store(state.folder()).close()
         end = Service(lambda event: None)
-        await asyncio.wait_for(end.do(wire.Facts()), 120)
+        async with asyncio.timeout(120):
+            await end.do(wire.Facts())
         await end.close()
     except (LinkladderError, OSError, TimeoutError) as error:
         faults.append(in_a_line(error) or "an agent does not answer")

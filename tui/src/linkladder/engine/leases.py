@@ -72,7 +72,8 @@ class Loan:
 
         async def one(side: Side) -> None:
             with contextlib.suppress(PeerLost, TimeoutError):  # then it puts back by itself
-                await asyncio.wait_for(side.point.ask(wire.RenewLease()), RENEWAL)
+                async with asyncio.timeout(RENEWAL):
+                    await side.point.ask(wire.RenewLease())
 
         if not self._ended:
             await asyncio.gather(*map(one, self._held))

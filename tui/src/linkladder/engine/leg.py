@@ -249,7 +249,8 @@ class RunningLeg:
                 self.watchdog = True
                 return
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(waiting[0].exited.wait(), min(LOOK, max(0.01, limit - now)))
+                async with asyncio.timeout(min(LOOK, max(0.01, limit - now))):
+                    await waiting[0].exited.wait()
 
     def note_sample(self, end: int) -> None:
         """Note that an end has just sent a sample."""
@@ -264,7 +265,8 @@ class RunningLeg:
             until = time.monotonic() + self.tool.afterthought
             while not server.exited.is_set() and not server.complete and (left := until - time.monotonic()) > 0:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(server.news.wait(), left)
+                    async with asyncio.timeout(left):
+                        await server.news.wait()
                 server.news.clear()
             await server.stop()
 

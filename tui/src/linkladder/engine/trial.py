@@ -321,10 +321,12 @@ class Trial:
         """After a fault: end every process of this trial, and keep what the tools have printed so far."""
         for process in (process for leg in self.legs for process in leg.processes):
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(process.stop(), 2.0)
+                async with asyncio.timeout(2.0):
+                    await process.stop()
         for end in self.ends.values():
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(end.point.ask(wire.Cancel()), 2.0)
+                async with asyncio.timeout(2.0):
+                    await end.point.ask(wire.Cancel())
 
     async def _pump(self, number: int) -> None:
         """Take in the events of one end as they come."""

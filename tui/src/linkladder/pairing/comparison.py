@@ -48,7 +48,8 @@ class Comparison:
             peer = await self._store(own_name)
             await self._link.send(self._link.session.done())
             with contextlib.suppress(ProtocolError, TimeoutError, OSError):
-                await asyncio.wait_for(asyncio.shield(self._reading), DONE_TIME)
+                async with asyncio.timeout(DONE_TIME):
+                    await asyncio.shield(self._reading)
             return peer
         finally:
             self._reading.cancel()

@@ -51,12 +51,14 @@ class Connection:
     async def send(self, data: bytes) -> None:
         if data:
             self._writer.write(data)
-            await asyncio.wait_for(self._writer.drain(), STEP_TIME)
+            async with asyncio.timeout(STEP_TIME):
+                await self._writer.drain()
 
     async def receive(self, seconds: float = STEP_TIME) -> bytes:
         """The next line of at most LIMIT bytes; ProtocolError if it is longer, ConnectionError after the last one."""
         try:
-            return await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
+            async with asyncio.timeout(seconds):
+                return await self._reader.readuntil(b"\n")
         except asyncio.LimitOverrunError:
             raise ProtocolError(Reason.FORMAT, f"a message is at most {LIMIT} bytes long") from None
         except asyncio.IncompleteReadError as error:
@@ -73,11 +75,11 @@ class Connection:
     async def close(self) -> None:
         self._writer.close()
         try:
-            await asyncio.wait_for(self._writer.wait_closed(), 1.0)
-        except TimeoutError:  # the other end does not read what was sent
-            self.abort()
-        except OSError:
-            pass
+            with contextlib.suppress(OSError):
+                async with asyncio.timeout(1.0):
+                    await self._writer.wait_closed()
+        finally:
+            self.abort()  # the other end may not read what was sent
 
     def abort(self) -> None:
         self._writer.transport.abort()
@@ -104,8 +106,8 @@ async def listen(
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a pairing window, or raise the reason; a silent address of a name does not delay its others."""
     try:
-        opened = asyncio.open_connection(address, port, limit=LIMIT, happy_eyeballs_delay=0.5)
-        return await asyncio.wait_for(opened, CONNECT_TIME)
+        async with asyncio.timeout(CONNECT_TIME):
+            return await asyncio.open_connection(address, port, limit=LIMIT, happy_eyeballs_delay=0.5)
     except TimeoutError:
         raise EnvironmentFault(
             f"{address} does not answer",

@@ -65,13 +65,15 @@ class Undo:
             raise _not_armed(str(error)) from error
         said = b""
         with contextlib.suppress(TimeoutError, OSError):
-            said = await asyncio.wait_for(reader.readline(), START_LIMIT if whole else 0)
+            async with asyncio.timeout(START_LIMIT if whole else 0):
+                said = await reader.readline()
         if said != ARMED:
             writer.close()  # so that it ends, or brings back what was never changed
             assert process.stderr
             why = b""
             with contextlib.suppress(TimeoutError):
-                why = await asyncio.wait_for(process.stderr.read(), LEAVING)
+                async with asyncio.timeout(LEAVING):
+                    why = await process.stderr.read()
             raise _not_armed(why.decode("utf-8", "replace").strip().removeprefix(privilege.PREFIX))
         self._reader, self._writer = reader, writer
         self._watching = asyncio.create_task(self._replace_when_killed(reader, journal, entries))
@@ -88,15 +90,19 @@ class Undo:
 
     async def stand_down(self) -> None:
         """End the process, as everything is restored already or is left to recover()."""
-        if self._watching:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
-        if self._reader and self._writer:
-            self._say(b"done\n")
-            with contextlib.suppress(TimeoutError, OSError):
-                await asyncio.wait_for(self._reader.read(), LEAVING)
-            self._writer.close()
-        self._reader = self._writer = self._watching = None
+        try:
+            if self._watching:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+            if self._reader:
+                self._say(b"done\n")
+                with contextlib.suppress(TimeoutError, OSError):
+                    async with asyncio.timeout(LEAVING):
+                        await self._reader.read()
+        finally:
+            if self._writer:
+                self._writer.close()
+            self._reader = self._writer = self._watching = None
 
     def leave(self) -> None:
         """Let the process act at once, as its holder was interrupted while it restored the settings itself."""

@@ -130,11 +130,13 @@ class Lease:
                 raise
         finally:
             self._held = False
-            if self._undo and ended:
-                await self._undo.stand_down()
-            elif self._undo:
-                self._undo.leave()  # it was interrupted, as an agent whose caller is gone
-            self._journal.unlock()
+            try:
+                if self._undo and ended:
+                    await self._undo.stand_down()
+                elif self._undo:
+                    self._undo.leave()  # it was interrupted, as an agent whose caller is gone
+            finally:
+                self._journal.unlock()
         return done
 
     async def __aenter__(self) -> Self:
