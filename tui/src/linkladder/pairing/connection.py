@@ -43,10 +43,11 @@ class Connection:
                 address += f"%{socket.if_indextoname(name[3])}"
         self.address = address
         wire = writer.get_extra_info("socket")
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in ALIVE:
-            if number := getattr(socket, option, None):
-                wire.setsockopt(socket.IPPROTO_TCP, number, value)
+        with contextlib.suppress(OSError):  # of a connection that is broken already, its next message says so
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in ALIVE:
+                if number := getattr(socket, option, None):
+                    wire.setsockopt(socket.IPPROTO_TCP, number, value)
 
     async def send(self, data: bytes) -> None:
         if data:
@@ -93,9 +94,13 @@ async def listen(
         server = await asyncio.start_server(
             accepted, address or None, port, limit=LIMIT, backlog=512, start_serving=False
         )
-        for one in server.sockets:  # so that callers cannot fill memory here
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
-        await server.start_serving()
+        try:
+            for one in server.sockets:  # so that callers cannot fill memory here
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
+            await server.start_serving()
+        except BaseException:  # nobody else knows of it yet
+            server.close()
+            raise
     except OSError as error:
         raise EnvironmentFault(
             "the pairing window cannot be opened", str(error), "another linkladder here may have it open: use that"

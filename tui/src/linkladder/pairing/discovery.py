@@ -114,15 +114,15 @@ class Discovery:
 
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
         if self._choice:
             self._choice.cancel()
         for one in self._sockets:
             loop.remove_reader(one)
             one.close()
         self._sockets.clear()
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     def heard(self) -> tuple[Appliance, ...]:
         names = [a.name for a in self._heard.values()] + [self._mine.name]

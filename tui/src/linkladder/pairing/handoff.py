@@ -19,7 +19,8 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
-            typed = (await asyncio.wait_for(reader.readline(), 5)).decode("utf-8", "replace")
+            async with asyncio.timeout(5):
+                typed = (await reader.readline()).decode("utf-8", "replace")
             writer.write((await _try(service, typed)).encode())
             await writer.drain()
         writer.close()
@@ -27,9 +28,12 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
     path = await asyncio.to_thread(_free_path)  # file operations are done in threads, as this loop also draws a screen
     server = None
     with contextlib.suppress(OSError):  # if the path is too long for a socket, codes can only be typed at the window
-        server = await asyncio.start_unix_server(answer, path)
-        await asyncio.to_thread(os.chmod, path, 0o600)
+        server = await asyncio.start_unix_server(answer, path, start_serving=False)
     try:
+        if server:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(os.chmod, path, 0o600)
+            await server.start_serving()
         yield
     finally:
         if server:
@@ -44,9 +48,11 @@ async def ask(typed: str) -> str | None:
     except OSError:
         return None
     writer.write(typed.encode() + b"\n")
-    reply = (await asyncio.wait_for(reader.read(200), 10)).decode("utf-8", "replace")
-    writer.close()
-    return reply or "the window closed"
+    with contextlib.closing(writer), contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(10):
+            reply = (await reader.read(200)).decode("utf-8", "replace")
+            return reply or "the window closed"
+    return "the window does not answer"
 
 
 async def _try(service: PairingService, typed: str) -> str:

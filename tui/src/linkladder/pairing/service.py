@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -97,8 +97,9 @@ class PairingService:
             self._beacons = Discovery(mine, self._changed, self.port)
             try:
                 await self._beacons.open()
-            except LinkladderError:
+            except BaseException:
                 self._server.close()
+                await self._beacons.close()
                 raise
         self._closed, self._failures = False, 0
         self._deadline = time.monotonic() + minutes * 60
@@ -123,7 +124,7 @@ class PairingService:
             del self._calls[pending]
         link = Connection(self._handshake(Role.INITIATOR), reader, writer)
         self._calls[link] = None
-        await self._run(link, self._dialled(link))
+        await self._run(link, self._dialled)
 
     async def answer(self, typed: str) -> bool:
         """Take the code that the person read at the other console: the right one is a yes, another one refuses."""
@@ -193,12 +194,12 @@ class PairingService:
 
     # --- both roles
 
-    async def _run(self, link: Connection, exchange: Awaitable[None]) -> None:
+    async def _run(self, link: Connection, exchange: Callable[[Connection], Awaitable[None]]) -> None:
         """Run an exchange to its end and report it; one that revealed codes and failed counts as a guess."""
         session, paired = link.session, False
         mine = session.role is Role.INITIATOR
         try:
-            await exchange
+            await exchange(link)
             paired = True
         except (ProtocolError, TimeoutError, OSError, LinkladderError, RefusedHere) as error:
             reason = error.reason if isinstance(error, ProtocolError) else None
@@ -318,7 +319,9 @@ class PairingService:
             writer.transport.abort()
             return
         link = Connection(self._handshake(Role.RESPONDER), reader, writer)
-        self._callers.add(self._spawn(self._run(link, self._answered(link))), source, link)
+        task = self._spawn(self._run(link, self._answered))
+        task.add_done_callback(lambda _: link.abort())  # one that is cancelled before it starts closes nothing
+        self._callers.add(task, source, link)
 
     # --- helpers
 

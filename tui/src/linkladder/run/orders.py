@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,9 +24,10 @@ PATIENCE = 5.0  # seconds to wait for an answer
 @contextlib.asynccontextmanager
 async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
     """Open the socket that takes the orders and yield its path, which is kept short enough for the system."""
-    path = folder / "run.sock"
+    path, short = folder / "run.sock", ""
     if len(os.fsencode(path)) > 90:
-        path = Path(tempfile.mkdtemp(prefix="linkladder-")) / "run.sock"
+        short = tempfile.mkdtemp(prefix="linkladder-")
+        path = Path(short) / "run.sock"
     path.unlink(missing_ok=True)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,17 +37,31 @@ async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
                 await writer.drain()
         writer.close()
 
-    mask = os.umask(0o177)
     try:
-        server = await asyncio.start_unix_server(serve, path)
+        server = await asyncio.start_unix_server(serve, sock=_bound(path), start_serving=False)
+        try:
+            await server.start_serving()
+            yield str(path)
+        finally:
+            server.close()
     finally:
-        os.umask(mask)
-    try:
-        yield str(path)
-    finally:
-        server.close()
         with contextlib.suppress(OSError):  # if the disk cannot be written, the next run removes it
             path.unlink(missing_ok=True)
+            if short:
+                os.rmdir(short)
+
+
+def _bound(path: Path) -> socket.socket:
+    """A socket at this path, for this user alone; nothing else runs in this thread while the mask of files is set."""
+    made, mask = socket.socket(socket.AF_UNIX), os.umask(0o177)
+    try:
+        made.bind(os.fspath(path))
+    except OSError:
+        made.close()
+        raise
+    finally:
+        os.umask(mask)
+    return made
 
 
 def obey(controls: Controls, line: bytes) -> bool:
