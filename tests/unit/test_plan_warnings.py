@@ -21,6 +21,7 @@ from linkladder.app.plan_warnings import capacity, warnings
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
 from linkladder.plan import Link, load_link, save_link
+from linkladder.plan.link import Side
 
 NIC = Nic("vmx1", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.0.0.1", "10.1.0.1"))
 HOST = HostFacts("alpha", cores=8, nics=(NIC,), window_limit=14 << 20)
@@ -191,3 +192,24 @@ def test_cards_of_unlike_mtu_are_told_beside_each_other_and_from_end_to_end() ->
     found = of_two_cards(jumbo, {"beta": replace(HOST, nics=(there,))})
     assert found[0].startswith("dc-link: vmx2 has MTU 9000, and em2 at beta 1500: ") and len(found) == 2
     assert of_two_cards(far={"beta": replace(HOST, nics=(there,))}) == []
+
+
+def of_mesh(name: str, link: Link, paired: tuple[str, ...]) -> list[str]:
+    """What is said as on the Link page, where the peers that are paired are known."""
+    made = plan.with_link(plan.builtin(name, HOST.cores, link.contract), link, paired=paired)
+    return warnings(link, replace(made, rungs=tuple(r for r in made.rungs if r.path.peer)), HOST)
+
+
+def test_a_mesh_of_the_paired_peers_needs_no_address_on_the_link_page() -> None:
+    bare = Link(Contract())
+    assert [text for text in of_mesh("mesh", bare, ("beta", "gamma")) if "address" in text or "not be" in text] == []
+    assert of_mesh("mesh", bare, ())[0].startswith("No rung has an address there")
+
+
+def test_of_a_mesh_the_paths_of_the_ends_are_looked_at_and_not_those_of_the_link() -> None:
+    ends = {"near": Side("10.1.0.1", "vmx1"), "beta": Side("10.2.0.2"), "gamma": Side("10.2.0.3")}
+    other: Paths = {RungName.SAME_VLAN: (Path("10.9.9.9", "10.1.0.1", ""),)}
+    link = Link(Contract(mtu=9000), other, ends=ends)
+    found = of_mesh("mesh", link, ("beta", "gamma"))
+    assert not [text for text in found if text.startswith("same-vlan") or "no address" in text], found
+    assert "vmx1 has MTU 1500, less than the 9000 of the contract." in found

@@ -9,7 +9,7 @@ from linkladder import phrases, units
 from linkladder.app.link_form import carrier, rated_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
-from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
+from linkladder.model import Contract, HostFacts, Path, Plan, Protocol, Rung, RungName
 from linkladder.phrases import cards
 from linkladder.plan import Link
 
@@ -26,8 +26,9 @@ def warnings(
     card by which packets between two addresses leave.
     """
     contract = link.contract or Contract()
+    link = replace(link, paths=_own_paths(link, plan))
     return [
-        *_paths(link, plan, host),
+        *_paths(link, host),
         *_by_another_card(link, host, ways or {}),
         *_unlike(link, host, far or {}),
         *_cards(link, contract, host),
@@ -48,12 +49,19 @@ def capacity(cores: int) -> float:
     return max(rate for cpus, rate in VCPU_SIZING if cpus <= max(1, cores))
 
 
-def _paths(link: Link, plan: Plan, host: HostFacts) -> list[str]:
-    mesh = plan.mesh and link.ends  # a mesh takes its addresses from the ends
-    if not link.paths and not mesh:
+def _own_paths(link: Link, plan: Plan) -> dict[RungName, tuple[Path, ...]]:
+    """The paths that begin or end here: those of the link, or in a mesh the pairs of this machine in their place."""
+    if not any(path.origin for rung in plan.rungs for path in rung.paths) and not plan.mesh:
+        return link.paths
+    own = {rung.name: tuple(path for path in rung.paths if path.peer and not path.origin) for rung in plan.rungs}
+    return {name: paths for name, paths in own.items() if paths}
+
+
+def _paths(link: Link, host: HostFacts) -> list[str]:
+    if not link.paths:
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []
-    if RungName.DC_LINK not in link.paths and not mesh:
+    if RungName.DC_LINK not in link.paths:
         found.append("dc-link has no address there: the link itself will not be measured.")
     own = {address for nic in host.nics for address in nic.addresses}
     for rung, path in link.every_path():
