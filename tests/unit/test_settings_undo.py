@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from linkladder import host, locks, privilege, settings, wire
@@ -28,6 +29,7 @@ from linkladder.agent.lending import Lending
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.priv.undo import SLOTS
 from linkladder.priv.undo import _as_holder as as_holder
+from linkladder.priv.undo import _holder as holder
 from linkladder.priv.undo import _wait as wait
 from linkladder.settings import overview
 from linkladder.settings.arming import ARMED, Undo
@@ -92,17 +94,17 @@ def asked(journal: Journal, seconds: float, steps: object = (("mtu", LOOPBACK, M
     return json.dumps({"folder": str(journal.folder), "seconds": seconds, "steps": steps}).encode() + b"\n"
 
 
-def started(journal: Journal, line: bytes) -> Armed:
+def started(journal: Journal, line: bytes, program: str = UNDO, **options: Any) -> Armed:
     ours, theirs = socket.socketpair()
-    argv = script(journal, "slot")
-    process = subprocess.Popen(argv, stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    argv = [program if word == UNDO else word for word in script(journal, "slot")]
+    process = subprocess.Popen(argv, stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     theirs.close()
     socket.send_fds(ours, [line], [journal.descriptor])
     return Armed(process, ours)
 
 
-def armed(journal: Journal, seconds: float) -> Armed:
-    made = started(journal, asked(journal, seconds))
+def armed(journal: Journal, seconds: float, program: str = UNDO, **options: Any) -> Armed:
+    made = started(journal, asked(journal, seconds), program, **options)
     assert made.said.recv(len(ARMED), socket.MSG_WAITALL) == ARMED
     return made
 
@@ -142,7 +144,9 @@ def test_it_acts_when_nobody_renews_and_not_before(journal: Journal) -> None:
     assert not journal.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN]
+)
 def test_no_ordinary_signal_ends_it(journal: Journal, number: int) -> None:
     undo = armed(journal, 60)
     undo.process.send_signal(number)
@@ -184,6 +188,86 @@ def test_who_says_nothing_has_nothing_undone(journal: Journal) -> None:
     assert b"nobody said" in errors and journal.exists()
 
 
+TOUCHING = """
+import os, pathlib, sys
+from linkladder.priv import undo
+undo.SLOT = sys.argv[1]
+folder = pathlib.Path(sys.argv[1]).parent
+
+def build(verb, words):
+    return [lambda: (folder / "put-back").touch()]
+
+{}
+undo.serve(build)
+"""
+
+
+def test_what_goes_wrong_with_one_step_keeps_no_other_from_being_done(journal: Journal) -> None:
+    odd = "build = lambda verb, words: [lambda: (folder / 'put-back').touch() if words[1] == '2' else {}['x']]"
+    steps = (("mtu", LOOPBACK, "1"), ("mtu", LOOPBACK, "2"))
+    undo = started(journal, asked(journal, 60, steps), TOUCHING.replace("{}", odd, 1))
+    undo.said.close()
+    assert undo.ended() == 0 and (journal.folder / "put-back").exists()
+
+
+def test_where_nobody_can_look_before_it_the_steps_are_done(journal: Journal) -> None:
+    full = "def fork(): raise BlockingIOError(11, 'no more processes')\nos.fork = fork"
+    undo = armed(journal, 60, TOUCHING.format(full))
+    undo.said.close()
+    assert undo.ended() == 0 and (journal.folder / "put-back").exists()
+
+
+def test_a_process_of_the_holders_that_no_kill_ends_is_not_waited_for(journal: Journal, tmp_path: Path) -> None:
+    """As one that waits for a file system of its user's that does not answer."""
+    hangs = tmp_path / "python"
+    hangs.write_text(f"#!/bin/sh\necho $$ >>{tmp_path}/pids\nexec sleep 600\n")
+    hangs.chmod(0o755)
+    lasting = f"sys.executable = {str(hangs)!r}\nundo.LOOK = undo.READ_BACK = 0.5\nos.kill = lambda *_: None"
+    undo = armed(journal, 60, TOUCHING.format(lasting))
+    undo.said.close()
+    try:
+        assert undo.ended() == 0 and (journal.folder / "put-back").exists()
+    finally:
+        for pid in (tmp_path / "pids").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_holder_who_is_nobody_here_is_refused_before_anything_is_changed(journal: Journal) -> None:
+    undo = started(journal, asked(journal, 60), env={"DOAS_USER": "no-such-user"})
+    _, errors = undo.process.communicate(timeout=20)
+    assert undo.process.returncode and b"there is no user 'no-such-user'" in errors and journal.exists()
+
+
+def handed_down() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
+
+
+def test_it_acts_whatever_its_caller_has_handed_down(journal: Journal) -> None:
+    """Children that nobody could wait for, and a limit that would kill it."""
+    undo = armed(journal, 60, preexec_fn=handed_down)
+    assert psutil.Process(undo.process.pid).rlimit(psutil.RLIMIT_CPU)[0] == psutil.RLIM_INFINITY
+    undo.said.close()
+    assert undo.ended() == 0 and not journal.exists()
+
+
+def test_it_keeps_one_descriptor_of_all_that_it_is_sent(journal: Journal) -> None:
+    """With many it could open nothing any more when it has to act."""
+    one = armed(journal, 60)
+    usual = psutil.Process(one.process.pid).num_fds()
+    one.say(b"done\n")
+    one.ended()
+    line = asked(journal, 60)
+    many = started(journal, line[:1])
+    for n in range(1, 20):
+        socket.send_fds(many.said, [line[n : n + 1]], [journal.descriptor])
+    many.say(line[20:])
+    assert many.said.recv(len(ARMED), socket.MSG_WAITALL) == ARMED
+    assert psutil.Process(many.process.pid).num_fds() == usual
+    many.say(b"done\n")
+    assert many.ended() == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("door", ["DOAS_USER=nobody", "SUDO_UID=65534", ""])
 def test_what_reads_back_is_the_holders_own_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
@@ -201,7 +285,7 @@ def test_what_reads_back_is_the_holders_own_user(tmp_path: Path, monkeypatch: py
             monkeypatch.delenv(name, raising=False)
         if door:
             monkeypatch.setenv(*door.split("="))
-        as_holder("/some/folder", [])
+        as_holder(holder(), "/some/folder", [], 60)
         who, groups, words, *environment = (there / "said" / (door or "root")).read_text().splitlines()
         assert who == (str(pwd.getpwnam("nobody").pw_uid) if door else "0")
         assert not door or groups == str(pwd.getpwnam("nobody").pw_gid)

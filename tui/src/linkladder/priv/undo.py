@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import pwd
+import resource
 import select
 import signal
 import socket
@@ -38,6 +39,12 @@ REVERSING = ("mtu", "moderation", "queues", "ring", "queue-core", "iface-flags",
 SLOTS = 32  # such processes at once, as they are not counted as the caller's
 SLOT = "/var/run/linkladder-undo.{}"
 LOOK = 5.0  # seconds for what looks before the steps, as they must not wait for a user's process that hangs
+READ_BACK = 300.0  # seconds for what reads back after them, as it holds the journal's lock and one of the slots
+IGNORED = (
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN,
+    signal.SIGTTOU,
+)  # fmt: skip
+UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_AS)  # root may lift them again
 PASSES = 3  # rounds, as an offload may need another one to be restored first
 
 
@@ -49,8 +56,8 @@ def undo_steps(args: list[str], build: Build) -> list[Step]:
 
 def serve(build: Build) -> None:
     """Wait until the holder is done, silent or gone; unless it is done, bring the old values back."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
+    _on_own_terms()
+    user = _holder()
     slot = _slot()
     line, rest, lock = _heard()
     folder, seconds, steps = _checked(line, build)
@@ -58,12 +65,32 @@ def serve(build: Build) -> None:
     if _wait(0, seconds, rest) == "done":
         return
     _say(ACTED)
-    _as_holder(folder, lock, "look", limit=LOOK)
+    _as_holder(user, folder, lock, LOOK, "look")
     for _ in range(PASSES):
         if not [words for words, parts in steps if not _done(words, parts)]:
             break
-    _as_holder(folder, lock)
+    _as_holder(user, folder, lock, READ_BACK)
     os.close(slot)
+
+
+def _on_own_terms() -> None:
+    """Undo what a caller may have handed down to end this process before it has acted: signals, also of a terminal's
+    keys, children that nobody may wait for, and limits."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for limit in UNLIMITED:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _holder() -> pwd.struct_passwd | None:
+    """The user who came through doas or sudo; None if root itself called."""
+    name, uid = os.environ.get("DOAS_USER", ""), os.environ.get("SUDO_UID", "")
+    try:
+        return pwd.getpwnam(name) if name else pwd.getpwuid(int(uid)) if uid else None
+    except (KeyError, ValueError):
+        raise Failed(f"there is no user {(name or uid)[:40]!a}") from None
 
 
 def _slot() -> int:
@@ -80,7 +107,7 @@ def _slot() -> int:
 
 
 def _heard() -> tuple[bytes, bytes, list[int]]:
-    """The first line, what came after it, and the descriptors that came with it."""
+    """The first line, what came after it, and the first descriptor that came with it, if one did."""
     data, lock = b"", list[int]()
     deadline = time.monotonic() + PATIENCE
     with socket.socket(fileno=os.dup(0)) as source:
@@ -88,7 +115,9 @@ def _heard() -> tuple[bytes, bytes, list[int]]:
             if not select.select([source], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise Failed("nobody said in time what is to be undone")
             more, descriptors, *_ = socket.recv_fds(source, 4096, 1)
-            data, lock = data + more, lock + descriptors
+            data, lock = data + more, lock or descriptors
+            for spare in descriptors if lock is not descriptors else ():
+                os.close(spare)
             if not more or len(data) > MOST_BYTES:
                 raise Failed("nobody said what is to be undone")
     line, _, rest = data.partition(b"\n")
@@ -106,7 +135,7 @@ def _checked(line: bytes, build: Build) -> tuple[str, float, list[tuple[list[str
         return folder, seconds, [(one, build(one_of(one[0], "verb", REVERSING), one[1:])) for one in words]
     except Refused as refusal:
         raise Failed(f"it could not be undone: {refusal}") from None
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError):
         raise Failed("what is to be undone is not said as it must be") from None
 
 
@@ -144,24 +173,31 @@ def _done(words: list[str], parts: list[Step]) -> bool:
                 part()
             else:
                 run(part, watch_caller=False)
-    except (Failed, OSError) as problem:
+    except Exception as problem:  # whatever is wrong with one step, the others are still to be done
         audit.write(["undo", *words], f"failed {problem}")
         return False
     audit.write(["undo", *words], "done")
     return True
 
 
-def _as_holder(folder: str, lock: list[int], *words: str, limit: float | None = None) -> None:
-    """As the holder's user, have the holder's own linkladder see to the journal; killed after `limit` seconds."""
-    name, uid = os.environ.get("DOAS_USER", ""), os.environ.get("SUDO_UID", "")
-    user = pwd.getpwnam(name) if name else pwd.getpwuid(int(uid)) if uid else None
-    child = os.fork()
+def _as_holder(user: pwd.struct_passwd | None, folder: str, lock: list[int], limit: float, *words: str) -> None:
+    """As the holder's user, have the holder's own linkladder see to the journal; killed after `limit` seconds.
+
+    Nothing that comes of it keeps the steps from being done: neither a process that cannot be started, nor one that is
+    stopped, nor one that not even a kill ends, as it waits for a file system. That one is left to itself.
+    """
+    try:
+        child = os.fork()
+    except OSError as problem:
+        audit.write(["undo", "as-holder", *words], f"failed {problem}")
+        return
     if child:
-        last = time.monotonic() + limit if limit else None
-        while not os.waitpid(child, os.WNOHANG if last else 0)[0]:
-            if last and time.monotonic() > last:
+        last = time.monotonic() + limit
+        while not os.waitpid(child, os.WNOHANG)[0]:
+            if time.monotonic() > last:
                 os.kill(child, signal.SIGKILL)
-                last = None
+                audit.write(["undo", "as-holder", *words], f"killed after {limit:g} s")
+                return
             time.sleep(0.01)
         return
     try:
