@@ -60,7 +60,7 @@ def test_a_limiter_that_is_new_is_shown_wherever_one_is(
     judged = judge_document(made)
     link = judged.rungs[-1]
     assert link.limiter is not None and link.limiter.kind is kind and link.limiter.known
-    assert SENTENCE in link.judgement.sentence and SENTENCE in limiter_line(link)
+    assert SENTENCE in link.judgement.sentence and SENTENCE in limiter_line(made.rungs[-1], link)
     assert SENTENCE in report.html(made) and "Unplug one cable." in report.html(made)
     assert any(",loop," in line for line in csv_trials(made).splitlines())
     file = tmp_path / "document.json"

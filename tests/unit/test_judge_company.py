@@ -304,7 +304,7 @@ def test_the_rung_s_verdict_is_the_whole_s_and_round_trips_are_told() -> None:
     assert found.verdict is Verdict.CANNOT_JUDGE and found.judgement.cause is Cause.UNACCOUNTED
     assert [c.rtt_ms for c in found.company.cells] == [1.0, 2.0, 3.0]
     assert [text.partition(":")[0] for text in found.rests_on] == [
-        "Near to beta alone", "Gamma to delta alone", "Epsilon to zeta alone", "All together, near to far",
+        "Near to beta alone", "Gamma to delta alone", "Epsilon to zeta alone", "All together",
     ]  # fmt: skip
     assert all("of the mean of 2 repeats" in text for text in found.rests_on)
     assert found.company.cells[0].loss_percent == pytest.approx(5.0)

@@ -51,7 +51,7 @@ def test_the_slower_of_both_ends_pings_are_graded_and_their_end_is_told() -> Non
     )
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link_pings(pinged(*[4.0] * 20), *ways))).rungs[-1]
     assert {(one.pinged_by, one.median_ms, one.grade) for one in judged.latency} == {("far", 304.0, "D")}
-    assert "of 60 pings of the far end" in phrases.latency(judged.latency[0])
+    assert "of 60 pings of the far end" in phrases.latency(judged.latency[0], ())
     assert any("rises from 4.00 ms to 304 ms" in text for text in judged.judgement.findings), "a long queue"
 
 

@@ -82,10 +82,11 @@ def test_the_picture_of_the_ladder_shows_the_rates_that_the_verdicts_rest_on() -
         for way in (Direction.FORWARD, Direction.REVERSE)
     )
     link = rung(RungName.DC_LINK, *(tcp(way, trials, streams) for streams, way, trials in settings))
-    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link))
+    made = document(both(RungName.SAME_HOST, 4e9), link)
+    judged = judge_document(made)
     (found,) = (r for r in judged.rungs if r.rung == RungName.DC_LINK)
     assert set(found.by_direction.values()) == {941e6} and found.experiments[-1].counts
-    drawn = str(view.ladder(judged, GIGABIT))
+    drawn = str(view.ladder(made, judged, GIGABIT))
     assert "941 Mb/s near to far, 941 Mb/s far to near" in drawn and "1.20 Gb/s" not in drawn
 
 

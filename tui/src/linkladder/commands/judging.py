@@ -15,7 +15,7 @@ from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault, why_no_file
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
-from linkladder.model import Contract, Document, Layer, Protocol
+from linkladder.model import Contract, Document, Layer, Protocol, RungResult
 from linkladder.phrases import company as words
 from linkladder.printable import one_line
 from linkladder.report import signing, verify
@@ -128,7 +128,7 @@ def _judge(args: argparse.Namespace) -> int:
         value = to_json(judged)
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
     else:
-        _print(judged, args.document, document.run.id)
+        _print(judged, document, args.document)
         if document.abridged:
             _say(document.abridged, gap=True)
         if compared:
@@ -141,7 +141,7 @@ def _compared(document: Document, args: argparse.Namespace) -> Comparison | None
     return compare(read_document(args.compare), document) if args.compare else None
 
 
-def _print(judged: DocumentJudgement, name: str, run: str) -> None:
+def _print(judged: DocumentJudgement, document: Document, name: str) -> None:
     _say(judged.sentence)
     assumed = ", ".join(
         f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in judged.assumptions.items()
@@ -149,7 +149,7 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     _say(f"  assumed: {assumed}")
     for best in judged.ceilings.values():
         _say(f"  ceiling: {best.sentence}")
-    for rung in judged.rungs:
+    for rung, measured in zip(judged.rungs, document.rungs, strict=True):
         _say(f"{rung.rung}: {rung.sentence}", gap=True)
         if rung.limiter:
             _say(f"  limit:   {rung.limiter.sentence}")
@@ -163,24 +163,24 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
             for text in texts:
                 _say(f"  {label + ':':8} {text}")
         if rung.company:
-            _print_company(rung.company)
+            _print_company(rung.company, measured)
         for text in rung.rests_on:
             _say(f"  rests on {text}")
         for seen in rung.latency:
-            _say(f"  latency: {phrases.latency(seen)}")
+            _say(f"  latency: {phrases.latency(seen, measured.paths)}")
         for r in rung.rfc6349:
-            _say(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
+            _say(f"  RFC 6349 {phrases.way(r.direction, measured.paths)}: {report.rfc6349_words(r)}")
     print()
     for text in judged.diagnosis:
         _say(text)
     for f in judged.follow_up:
         _say(f"not settled: {f.question}. To tell: {f.tells}.")
     if judged.follow_up:
-        measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
+        measures = "" if is_file(name) else f"linkladder run --follow-up {document.run.id} measures it; "
         _say(f"  {measures}linkladder plan follow-up {name} shows it as a plan.")
 
 
-def _print_company(seen: CompanyJudgement) -> None:
+def _print_company(seen: CompanyJudgement, measured: RungResult) -> None:
     """Print the matrices from row to column, the fairness, and how far apart the legs began."""
     for view, title in (("alone", f"alone ({words.LEGEND})"), ("with all", "all at once")):
         if any(words.figure(cell, view) != "." for cell in seen.cells):
@@ -188,7 +188,8 @@ def _print_company(seen: CompanyJudgement) -> None:
             for line in words.lines(seen.cells, view):
                 _say(f"    {line}")
     for way, share in seen.fairness.items():
-        _say(f"  fairness {phrases.way(way)}: {share:.3f} (1: each keeps the same share of what it carries alone)")
+        which = phrases.way(way, measured.paths)
+        _say(f"  fairness {which}: {share:.3f} (1: each keeps the same share of what it carries alone)")
     if seen.skew_ms is not None:
         _say(f"  the legs of a trial began within {seen.skew_ms:.0f} ms")
 

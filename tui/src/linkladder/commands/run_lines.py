@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from linkladder import events as ev
 from linkladder import phrases, units
-from linkladder.model import Experiment, TrialResult
+from linkladder.model import Experiment, Path, TrialResult
 from linkladder.phrases import back, checked, out_of_reach
+from linkladder.phrases.ways import end_name
 from linkladder.printable import clean
 from linkladder.run.progress import Progress
 
@@ -67,7 +69,7 @@ class Lines:
                 return f"  {event.rung}: {checked(replace(found, findings=found.against or found.findings))}"
             case ev.TrialFinished():
                 exp = self.progress.asked(event.rung, event.experiment)
-                return f"  {event.experiment:34} {self._result(exp, event.result)}"
+                return f"  {event.experiment:34} {self._result(exp, event.result, self.progress.paths_of(event.rung))}"
             case ev.RungFinished():
                 return self._counted(event.rung)
             case ev.PeerLost():
@@ -81,11 +83,11 @@ class Lines:
                 return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
         return ""
 
-    def _result(self, exp: Experiment, trial: TrialResult) -> str:
+    def _result(self, exp: Experiment, trial: TrialResult, paths: Sequence[Path]) -> str:
         """The outcome of a trial; a reason for which others of the rung have failed already is not said again."""
         known = not trial.ok and self._reasons[trial.reason] > 0
         self._reasons[trial.reason] += not trial.ok
-        return outcome(exp, trial, known)
+        return outcome(exp, trial, known, paths)
 
     def _counted(self, rung: str) -> str:
         """How many trials of the rung failed for a reason that was said once."""
@@ -131,11 +133,11 @@ def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
     return f"{trials}{before}, {'' if left.startswith('at') else 'about '}{left}{rest}"
 
 
-def outcome(p: Experiment, trial: TrialResult, known: bool = False) -> str:
+def outcome(p: Experiment, trial: TrialResult, known: bool = False, paths: Sequence[Path] = ()) -> str:
     """A trial's result, with the CPU cores that each end used and the round trip under load."""
-    text = phrases.outcome(p, trial, known)
+    text = phrases.outcome(p, trial, known, paths)
     for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
-        text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
+        text += f"  {end_name(end, p, paths)} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
     if trial.ok and trial.rtt_under_load:
         text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"
     return text

@@ -91,11 +91,11 @@ def _show(args: argparse.Namespace) -> int:
     for note in document.run.notes:
         _say(f"  note: {note}")
     for rung in document.rungs:
-        where = ", ".join(f"{path.local} to {path.remote} {path.peer}".rstrip() for path in rung.paths)
+        where = ", ".join(f"{path.origin} {path.local} to {path.remote} {path.peer}".strip() for path in rung.paths)
         _say(f"\n{rung.name}: {rung.unavailable or where}")
         for exp in rung.experiments:
             for trial in exp.trials:
-                _say(f"  {exp.parameters.id:34} {outcome(exp.parameters, trial)}")
+                _say(f"  {exp.parameters.id:34} {outcome(exp.parameters, trial, paths=rung.paths)}")
                 for line in phrases.each_path(exp.parameters, trial, rung.paths):
                     _say(f"    {line}")
                 if args.raw:

@@ -46,7 +46,7 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], Said
         p = e.parameters
         for t in e.trials:
             if said := doubt(t, p, rung, document):
-                found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1])
+                found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1], rung.paths)
     for rule in (copies, moved_or_changed, same_counters):
         found = rule(rung, document) | found
     return found
@@ -123,7 +123,7 @@ def _twice(rung: RungResult) -> list[Concern]:
             out = sum(end.carried.tx_packets for end in t.senders(p.direction))
             in_ = sum(end.carried.rx_packets for end in t.receivers(p.direction))
             if t.ok and in_ > TWICE * out > 0:
-                said = say.came_twice(phrases.trial(p, t.repeat), out, in_)
+                said = say.came_twice(phrases.trial(p, t.repeat, paths=rung.paths), out, in_)
                 return [Concern(Cause.UNACCOUNTED, said, provisional=True)]
     return []
 

@@ -49,12 +49,12 @@ def arranged(rung: RungResult, document: Document) -> list[Concern]:
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     return [
         *_plan(rung, document),
-        *_slow(loads),
+        *_slow(loads, rung),
         *_without_cpu(loads),
         *_short(loads),
         *_left_out(rung, document),
-        *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e))),
-        *(c for e in rung.experiments if e.parameters.protocol not in LOADS for c in _without_load(e)),
+        *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e, rung))),
+        *(c for e in rung.experiments if e.parameters.protocol not in LOADS for c in _without_load(e, rung)),
     ]
 
 
@@ -75,13 +75,15 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
     for e in next((r for r in document.rungs if r.name is rung.name), rung).experiments:
         p = asked.get(e.parameters.id)
         if p is not None and (other := _differs(p, e.parameters)):
-            said = say.other_than_planned(phrases.arm(e.parameters), other)
+            said = say.other_than_planned(phrases.arm(e.parameters, paths=rung.paths), other)
             yield Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)
         if p is not None and e.parameters.repeats > max(p.repeats, len(e.trials)):
-            said = say.more_repeats_asked(phrases.arm(e.parameters), e.parameters.repeats, p.repeats)
+            said = say.more_repeats_asked(phrases.arm(e.parameters, paths=rung.paths), e.parameters.repeats, p.repeats)
             yield Concern(Cause.TRIALS_MISSING, said, provisional=True)
         if p is None and asked:
-            yield Concern(Cause.CONTRADICTION, say.not_asked(phrases.arm(e.parameters)), provisional=True)
+            yield Concern(
+                Cause.CONTRADICTION, say.not_asked(phrases.arm(e.parameters, paths=rung.paths)), provisional=True
+            )
     if any(not 0 <= n < max(1, len(rung.paths)) for e in rung.experiments for n in e.parameters.paths) or any(
         leg.role is not Role.DISCARDED and not 0 <= leg.path < max(1, len(rung.paths))
         for e in rung.experiments
@@ -104,7 +106,7 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     other in time, load the same paths, and have something measured.
     """
     p = e.parameters
-    name = phrases.arm(p)
+    name = phrases.arm(p, paths=rung.paths)
     numbers = sorted(t.repeat for t in e.trials)
     plans = [r for r in document.run.plan.rungs if r.name is rung.name]
     planned = [one for r in plans for one in r.experiments if one.id == p.id]
@@ -128,24 +130,26 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
         partly = any(one.ok for t in e.trials for one in t.loads)
         said = say.none_measured(name, len(e.trials), e.trials[0].reason, partly)
         yield Concern(Cause.TRIALS_FAILED, said, provisional=alone)
-    yield from _without_load(e)
+    yield from _without_load(e, rung)
     loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}
     if len(loaded - {()}) > 1:  # each repeat of an arm loads the same paths, even if they carry nothing
         yield Concern(Cause.CONTRADICTION, say.other_loads(name), provisional=True)
 
 
-def _without_load(e: ExperimentResult) -> Iterable[Concern]:
+def _without_load(e: ExperimentResult, rung: RungResult) -> Iterable[Concern]:
     if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
-        yield Concern(Cause.CONTRADICTION, say.without_load(phrases.arm(e.parameters)), provisional=True)
+        yield Concern(
+            Cause.CONTRADICTION, say.without_load(phrases.arm(e.parameters, paths=rung.paths)), provisional=True
+        )
 
 
-def _slow(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
+def _slow(loads: Iterable[ExperimentResult], rung: RungResult) -> Iterable[Concern]:
     """Concerns about trials far longer than planned: no connection came about, or an end did nothing, for that long."""
     for e in loads:
         p = e.parameters
         more = max((t.seconds - p.warmup - p.duration for t in e.trials if t.ok), default=0.0)
         if more > SLOW:
-            yield Concern(Cause.SEEN, say.took_longer(phrases.arm(p), more))
+            yield Concern(Cause.SEEN, say.took_longer(phrases.arm(p, paths=rung.paths), more))
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
@@ -180,17 +184,17 @@ def _stood_still(cpu: CpuUse) -> bool:
     return max(cpu.busiest, cpu.percent, cpu.cores_used, *cpu.per_core, 0.0) == 0
 
 
-def _sums(e: ExperimentResult) -> Iterable[Concern]:
+def _sums(e: ExperimentResult, rung: RungResult) -> Iterable[Concern]:
     rates = [t.goodput_bps for t in e.trials if t.ok]
     if not rates or e.median_bps is None:
         return
     least, most = min(rates), max(rates)
     if not least * (1 - AGREE) <= e.median_bps <= most * (1 + AGREE):
-        said = say.other_median(phrases.arm(e.parameters), e.median_bps)
+        said = say.other_median(phrases.arm(e.parameters, paths=rung.paths), e.median_bps)
         yield Concern(Cause.CONTRADICTION, said, provisional=True)
     for stated, made in ((e.min_bps, least), (e.max_bps, most)):
         if stated is not None and abs(stated - made) > AGREE * max(stated, made):
-            said = say.other_bound(phrases.arm(e.parameters), stated)
+            said = say.other_bound(phrases.arm(e.parameters, paths=rung.paths), stated)
             yield Concern(Cause.CONTRADICTION, said, provisional=True)
 
 
@@ -203,7 +207,9 @@ def bursts(rung: RungResult, deal: Contract) -> list[Concern]:
         for t in e.trials:
             fast = max((i.bps for i in t.intervals if t.ok and i.end - i.start > 0.5), default=0.0)
             if fast > most:
-                said = say.faster_than_the_port(phrases.trial(e.parameters, t.repeat), fast, deal.port_bps)
+                said = say.faster_than_the_port(
+                    phrases.trial(e.parameters, t.repeat, paths=rung.paths), fast, deal.port_bps
+                )
                 return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
     return []
 

@@ -36,6 +36,7 @@ from linkladder.model import (
 from linkladder.phrases import arms
 from linkladder.phrases import company as say_of_paths
 from linkladder.phrases import rungs as say
+from linkladder.phrases.ways import listed, path_name
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 BOTH = (Direction.FORWARD, Direction.REVERSE)
@@ -107,7 +108,7 @@ def _broken(rung: RungResult) -> list[Concern]:
     """A concern about the first trial of TCP one way that was not measured, as what it was to show is not known."""
     single = (e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and len(ways(e.parameters)) == 1)
     broken = [(e, t) for e in single for t in e.trials if not t.ok and t.fault is not Fault.PATH]
-    said = [say_of_paths.broken(e.parameters, t.repeat, t.reason) for e, t in broken[:1]]
+    said = [say_of_paths.broken(e.parameters, t.repeat, t.reason, rung.paths) for e, t in broken[:1]]
     return [Concern(Cause.TRIALS_FAILED, text, Verdict.PASS, provisional=True) for text in said]
 
 
@@ -177,8 +178,8 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
     p = parameters(rung, j.experiment)
     paths = p.paths or tuple(range(len(rung.paths)))
-    names = [say_of_paths.path_name(rung.paths, n, BOTH[0]) for n in paths]
-    return f"{say.setting(p, j.protocol, j.direction)} ({say_of_paths.listed(names)})"
+    names = [path_name(rung.paths, n, BOTH[0]) for n in paths]
+    return f"{say.setting(p, j.protocol, j.direction, rung.paths)} ({listed(names)})"
 
 
 def _one_direction(rung: RungResult, document: Document) -> Iterator[Concern]:
@@ -198,7 +199,7 @@ def _one_direction(rung: RungResult, document: Document) -> Iterator[Concern]:
     for way in BOTH:
         lacking = [n for n, known in seen.items() if 0 <= n < len(rung.paths) and way not in known]
         if lacking:
-            names = [say_of_paths.path_name(rung.paths, n, way) for n in lacking]
+            names = [path_name(rung.paths, n, way) for n in lacking]
             planned_too = any(way in asked.get(n, ()) for n in lacking)
             best = Verdict.INCOMPLETE if planned_too else Verdict.PASS
             yield Concern(Cause.ONE_DIRECTION, say_of_paths.one_direction(names), best, provisional=True)

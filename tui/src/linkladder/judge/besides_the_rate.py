@@ -50,10 +50,10 @@ def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
     tcp = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP]
     return [
         *_jitter(rung, deal),
-        *(c for e in tcp for c in _again(e)),
-        *(c for e in tcp for c in _flows(e)),
+        *(c for e in tcp for c in _again(e, rung)),
+        *(c for e in tcp for c in _flows(e, rung)),
         *_bloat(rung, tcp),
-        *_streams(tcp),
+        *_streams(tcp, rung),
         *_one_way_only(tcp),
     ]
 
@@ -77,7 +77,7 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
         for way in ways(p)
     }
     lacking = [way for way in asked if any((n, way) not in known for n in paths)]
-    unknown = [say.jitter_unknown(limit, way) for way in lacking] if known else [say.jitter_unknown(limit)]
+    unknown = [say.jitter_unknown(limit, way, rung.paths) for way in lacking] if known else [say.jitter_unknown(limit)]
     found = [Concern(Cause.JITTER, said, Verdict.INCOMPLETE) for said in unknown]
     above = [
         (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]), leg.path)
@@ -157,7 +157,7 @@ def _all_lost(rung: RungResult) -> Iterator[Concern]:
             mine = [leg for leg in _beside(e) if leg.pinged_by is by and leg.path in answered and _lost(leg)]
             if mine:
                 sent = sum(leg.outcome.rtt.sent for leg in mine if leg.outcome.rtt is not None)
-                said = say.none_beside(e.parameters, by, len(mine), sent)
+                said = say.none_beside(e.parameters, by, len(mine), sent, rung.paths)
                 figures = {"pings_lost": float(sent), "pings_sent": float(sent)}
                 yield Concern(Cause.PING_LOSS, said, Verdict.PASS, provisional=True, figures=figures)
 
@@ -181,7 +181,9 @@ def _far_apart(rung: RungResult, deal: Contract) -> Iterator[Concern]:
                 continue
             slow, quick = sorted(typical, key=lambda by: -typical[by])
             if typical[slow] - typical[quick] > (limit or 0.0) and typical[slow] > TWICE * typical[quick]:
-                said = say.ends_apart(e.parameters, t.repeat, slow, typical[slow], typical[quick], limit or 0.0)
+                said = say.ends_apart(
+                    e.parameters, t.repeat, slow, typical[slow], typical[quick], limit or 0.0, rung.paths
+                )
                 figures = {"rtt_ms": typical[slow]}
                 yield Concern(Cause.DELAY, said, Verdict.PASS, provisional=True, figures=figures)
                 return
@@ -253,7 +255,7 @@ def _idle(rung: RungResult) -> Rtt | None:
     return next((r for r in series if r is not None and r.received), None)
 
 
-def _again(e: ExperimentResult) -> list[Concern]:
+def _again(e: ExperimentResult, rung: RungResult) -> list[Concern]:
     """Findings about segments that were sent again or arrived out of order."""
     found = []
     for way in ways(e.parameters):
@@ -266,10 +268,10 @@ def _again(e: ExperimentResult) -> list[Concern]:
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
         if shares and (share := statistics.median(shares)) > AGAIN:
-            said = say.sent_again(e.parameters, way, share)
+            said = say.sent_again(e.parameters, way, share, rung.paths)
             found.append(Concern(Cause.SEEN, said, figures={"retransmit_share": share}))
         if mixed and (share := statistics.median(mixed)) > OUT_OF_ORDER:
-            said = say.out_of_order(e.parameters, way, share)
+            said = say.out_of_order(e.parameters, way, share, rung.paths)
             found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": share}))
     return found
 
@@ -285,7 +287,7 @@ def share_sent_again(t: TrialResult, way: Direction) -> float | None:
     return max(known) / max(sent.segments_sent or 0, *known)
 
 
-def _flows(e: ExperimentResult) -> list[Concern]:
+def _flows(e: ExperimentResult, rung: RungResult) -> list[Concern]:
     for t in e.trials:
         for way in ways(e.parameters):
             rates = [f.bps for f in t.flows if f.direction is way]
@@ -294,7 +296,7 @@ def _flows(e: ExperimentResult) -> list[Concern]:
             usual = statistics.median(rates) if len(rates) > 2 else max(rates)  # two flows are hardly ever alike
             dead = min(rates) < 0.05 * usual
             if dead or (len(rates) > 2 and min(rates) < STARVED_FLOW * usual):
-                said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual)
+                said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual, rung.paths)
                 return [Concern(Cause.UNEVEN, said, provisional=dead, figures={"least_bps": min(rates)})]
     return []
 
@@ -314,7 +316,7 @@ def _bloat(rung: RungResult, tcp: list[ExperimentResult]) -> list[Concern]:
     return [Concern(Cause.SEEN, said, figures={"loaded_ms": worst[1], "idle_ms": base})]
 
 
-def _streams(tcp: list[ExperimentResult]) -> list[Concern]:
+def _streams(tcp: list[ExperimentResult], rung: RungResult) -> list[Concern]:
     """A finding if more streams carry clearly less than fewer streams."""
     for way in (Direction.FORWARD, Direction.REVERSE):
         best: dict[int, float] = {}
@@ -327,7 +329,7 @@ def _streams(tcp: list[ExperimentResult]) -> list[Concern]:
         counts = sorted(best)
         for few, many in itertools.pairwise(counts):
             if best[many] < LESS * best[few]:
-                said = say.more_carry_less(way, many, best[many], few, best[few])
+                said = say.more_carry_less(way, many, best[many], few, best[few], rung.paths)
                 return [Concern(Cause.UNEVEN, said, figures={"share": best[many] / best[few]})]
     return []
 

@@ -24,6 +24,7 @@ from linkladder.judge.set_clocks import clocks
 from linkladder.model import Contract, Direction, Document, Protocol, Role, Rtt, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
+from linkladder.phrases.outages import of_path
 from linkladder.verdicts import SHORTFALL, Cause, Concern, ExperimentJudgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
@@ -111,13 +112,14 @@ def _path_mtu(rung: RungResult, deal: Contract, held: Sequence[Concern]) -> list
             if seen is None or not (seen.passed or seen.mtu) or of_probes(seen):
                 continue
             way = e.parameters.direction
+            which = of_path(rung.paths, (number,), way)
             by_card = any(not c.paths or number in c.paths for c in held)
             within = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and within:
                 figures = {f"{way}_mtu": float(seen.mtu or 0)}
-                holes.append(Concern(Cause.PATH_MTU, say.black_hole(way, seen.mtu), Verdict.FAIL, figures=figures))
+                holes.append(Concern(Cause.PATH_MTU, say.black_hole(which, seen.mtu), Verdict.FAIL, figures=figures))
             elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
-                said = say.small_path(way, seen.mtu, deal.mtu)
+                said = say.small_path(which, seen.mtu, deal.mtu)
                 small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if by_card else _small(rung)))
     return [*holes, *small, *_lost_probes(rung)]
 
@@ -125,10 +127,13 @@ def _path_mtu(rung: RungResult, deal: Contract, held: Sequence[Concern]) -> list
 def _lost_probes(rung: RungResult) -> list[Concern]:
     """A concern if a DF probe was not answered although a larger one passed: loss, or no probes of this path."""
     for e in rung.experiments:
-        for seen in (g.outcome.path_mtu for t in e.trials if t.ok for g in t.legs if g.role is Role.LOAD):
+        probes = ((g.path, g.outcome.path_mtu) for t in e.trials if t.ok for g in t.legs if g.role is Role.LOAD)
+        for number, seen in probes:
             lost = [size for size in seen.failed if size < max(seen.passed, default=0)] if seen else []
             if lost and seen is not None and not of_probes(seen):
-                said = say.smaller_lost(e.parameters.direction, max(lost), max(seen.passed))
+                said = say.smaller_lost(
+                    of_path(rung.paths, (number,), e.parameters.direction), max(lost), max(seen.passed)
+                )
                 return [Concern(Cause.PATH_MTU, said, provisional=True)]
     return []
 
@@ -214,12 +219,12 @@ def _unprobed(rung: RungResult, deal: Contract) -> list[Concern]:
     probes = {w: evidence.probed(rung, w) for w in ways}
     missing = [w for w, seen in probes.items() if seen is None]
     silent = [w for w, seen in probes.items() if seen is not None and not (seen.passed or seen.mtu)]
-    said = [say.unprobed(missing)] if missing else []
-    said += [say.unanswered(silent)] if silent else []
+    said = [say.unprobed(missing, rung.paths)] if missing else []
+    said += [say.unanswered(silent, rung.paths)] if silent else []
     smaller = [
         w for w, seen in probes.items() if seen and not seen.failed and 0 < max(seen.passed, default=0) < deal.mtu
     ]
-    said += [say.probed_smaller(smaller, deal.mtu)] if smaller else []
+    said += [say.probed_smaller(smaller, deal.mtu, rung.paths)] if smaller else []
     return [Concern(Cause.SEEN, one) for one in said]
 
 

@@ -34,6 +34,7 @@ from linkladder.phrases import company as say
 from linkladder.phrases import headed
 from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.rungs import not_shown
+from linkladder.phrases.ways import path_name
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Spread, Verdict
 
 KEPT = 0.95  # share of a path's rate alone; if it keeps as much beside others, it lost nothing
@@ -78,7 +79,7 @@ def judge_company(
     limit = ceiling(shared).bps if shared else None
     own = own_limits(rung, cells)
     findings = [*(one.sentence for one in own), *plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
-    findings += [say.nothing_shared(way) for way in WAYS if _nothing_shared(rung, way, seen)]
+    findings += [say.nothing_shared(way, rung.paths) for way in WAYS if _nothing_shared(rung, way, seen)]
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     findings += absent(rung, lambda number, way: _name(rung, number, way))
     whole = _whole(rung, cells, seen, sums, missing, limit, deal)
@@ -203,7 +204,7 @@ def _pings(rung: RungResult, number: int) -> tuple[float | None, float | None]:
 
 
 def _name(rung: RungResult, number: int, way: Direction) -> str:
-    return say.path_name(rung.paths, number, way)
+    return path_name(rung.paths, number, way)
 
 
 def cell_name(rung: RungResult, cell: Cell) -> str:
@@ -250,7 +251,7 @@ def _whole(
             reasons.append(say.scattered_together(sums[least], needed, most))
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
-    text = say.whole(verdict, sums, needed, limit)
+    text = say.whole(verdict, sums, needed, limit, rung.paths)
     provisional = any(cell.judgement.provisional for cell in cells)
     if several_pairs(rung.paths):
         worst = min((c.judgement.verdict for c in cells), key=GRAVITY.index, default=Verdict.PASS)

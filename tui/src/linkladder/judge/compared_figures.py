@@ -40,6 +40,7 @@ class _Figures:
 
     words: str
     values: tuple[float, ...]
+    pair: str  # the ends that it loads, in words, where there are more than two
     lacked: float  # largest share of a trial's rate that an end may have lacked because CPU was withheld from it
 
 
@@ -54,7 +55,7 @@ def compared_figures(a: Document, b: Document) -> tuple[ComparedFigure, ...]:
 def _of(document: Document) -> dict[_Key, _Figures]:
     found: dict[_Key, _Figures] = {}
     for rung in document.rungs:
-        words = phrases.arms_apart([e.parameters for e in rung.experiments])
+        words = phrases.arms_apart([e.parameters for e in rung.experiments], rung.paths)
         for e in rung.experiments:
             good = [t for t in e.trials if t.ok]
             for way in ways(e.parameters):
@@ -62,7 +63,8 @@ def _of(document: Document) -> dict[_Key, _Figures]:
                 for measured, values in _figures(e, good, way).items():
                     if values:
                         key = str(rung.name), identity(e.parameters), str(way), measured
-                        found[key] = _Figures(words[e.parameters.id], tuple(values), lacked)
+                        pair = phrases.loaded(e.parameters, rung.paths, way) if phrases.several_ends(rung.paths) else ""
+                        found[key] = _Figures(words[e.parameters.id], tuple(values), pair, lacked)
     return found
 
 
@@ -109,7 +111,8 @@ def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> 
     kept = answer is Answer.DIFFERS and _by_withheld(measured, left, right, change)
     answer = Answer.UNDECIDED if kept else answer
     repeats = len(left.values), len(right.values)
-    return ComparedFigure(rung, left.words, way, measured, answer, before, before + change, noise, kept, repeats)
+    figures = before, before + change, noise, kept, repeats
+    return ComparedFigure(rung, left.words, way, measured, answer, *figures, left.pair)
 
 
 def _by_withheld(measured: Measured, left: _Figures, right: _Figures, change: float) -> bool:

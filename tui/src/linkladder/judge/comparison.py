@@ -39,6 +39,7 @@ class _Side:
     lacked: tuple[float, ...]  # largest share of each trial's rate that an end may lack for CPU withheld from it
     end: str  # the end that lacked most
     doubt: str  # why the first doubtful trial is doubtful; '' if none is
+    pair: str  # the ends that it loads, in words, where there are more than two
 
     @property
     def at_most(self) -> float:
@@ -94,7 +95,7 @@ def _settings(document: Document) -> dict[_Key, _Side]:
     """The settings, keyed by what they asked for rather than by name, as plans may number the same one differently."""
     found: dict[_Key, _Side] = {}
     for rung in document.rungs:
-        words = phrases.arms_apart([e.parameters for e in rung.experiments])
+        words = phrases.arms_apart([e.parameters for e in rung.experiments], rung.paths)
         unproven = doubted(rung, document)
         for e in rung.experiments:
             p = e.parameters
@@ -107,7 +108,8 @@ def _settings(document: Document) -> dict[_Key, _Side]:
                 kept = [most_explained(t, way) for t in good]
                 shares, end = tuple(share for share, _ in kept), max(kept)[1]
                 key = str(rung.name), identity(p), str(way)
-                found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt)
+                pair = phrases.loaded(p, rung.paths, way) if phrases.several_ends(rung.paths) else ""
+                found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt, pair)
     return found
 
 
@@ -135,7 +137,19 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
         answer, text = Answer.UNDECIDED, f"{text} {doubt}"
     differs = answer is Answer.DIFFERS
     return Difference(
-        left.rung, left.words, left.way, base, base + change, percent, differs, detectable, text, answer, doubt, apart
+        left.rung,
+        left.words,
+        left.way,
+        base,
+        base + change,
+        percent,
+        differs,
+        detectable,
+        text,
+        answer,
+        doubt,
+        apart,
+        left.pair,
     )
 
 
@@ -160,7 +174,7 @@ def _doubt(left: _Side, right: _Side, change: float, noise: float, answer: Answe
 
 
 def _name(side: _Side) -> str:
-    return say.setting(side.rung, side.words, side.way)
+    return say.setting(side.rung, side.words, side.pair or phrases.way(side.way))
 
 
 @dataclass(frozen=True)

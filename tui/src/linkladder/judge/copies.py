@@ -52,7 +52,7 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
             paced = p.protocol is Protocol.UDP
             if not t.ok or len(seconds) < ALIKE or len(set(seconds)) < (ALIKE if paced else ODD):
                 continue
-            name = phrases.trial(p, t.repeat)
+            name = phrases.trial(p, t.repeat, paths=r.paths)
             times = Counter(seconds)
             signs = [(n, size) for n, size in enumerate(seconds) if times[size] == 1]
             wanted = MOSTLY * len(signs)
@@ -99,7 +99,7 @@ def moved_or_changed(rung: RungResult, document: Document) -> dict[tuple[str, in
             counted = [i.bytes for i in t.intervals if i.counted]
             if not t.ok or not 2 * ALIKE <= len(counted) <= MANY:
                 continue
-            name = phrases.trial(p, t.repeat)
+            name = phrases.trial(p, t.repeat, paths=r.paths)
             mine = r.name is rung.name
             if 2 * len(set(counted)) >= len(counted):
                 first = had.setdefault(tuple(sorted(counted)), name if mine else say.of_rung(r.name, name))

@@ -100,5 +100,5 @@ def findings(rung: RungResult) -> list[str]:
         if seen:
             d, trial = seen[len(seen) // 2]
             words = say.disorder(d.kind, d.out_of_order, d.again, d.needless)
-            said.append(f"{arm(e.parameters)}: {words} {counted(trial, way)}".rstrip())
+            said.append(f"{arm(e.parameters, paths=rung.paths)}: {words} {counted(trial, way)}".rstrip())
     return said

@@ -135,7 +135,7 @@ def rests_on_repeats(rung: RungResult, deal: Contract, shared: float | None) -> 
     needed = deal.pass_ratio * ceiling(deal).bps
     seen = [(say.alone(rung.paths, n, way), one.spread, needed) for (n, way), one in alone(rung).items()]
     for name, one in of_sums(rung).items() if shared is not None else ():
-        seen.append((say.together(name).rstrip(","), one.spread, deal.pass_ratio * (shared or 0.0)))
+        seen.append((say.together(name, rung.paths).rstrip(","), one.spread, deal.pass_ratio * (shared or 0.0)))
     return tuple(phrases.rests_on_repeats(name, spread, bar) for name, spread, bar in seen if spread is not None)
 
 
@@ -146,12 +146,12 @@ def each_repeat(rung: RungResult, deal: Contract, shared: float | None) -> list[
         seen, needed = one.spread, deal.pass_ratio * (shared or 0.0)
         count = (seen.count if seen else 0) + len(one.failed)
         if seen is not None and seen.count < 2:
-            found.append(Concern(Cause.WORST_TRIAL, say.once(say.together(name)), provisional=True))
+            found.append(Concern(Cause.WORST_TRIAL, say.once(say.together(name, rung.paths)), provisional=True))
         elif seen is not None and seen.median >= needed and (why := reached(seen, needed)) is not Cause.REACHED:
-            said = say.not_sure(say.together(name), seen, needed)
+            said = say.not_sure(say.together(name, rung.paths), seen, needed)
             found.append(Concern(why, said, Verdict.CANNOT_JUDGE))
         if one.failed and seen is not None:
-            said = say.failed_together(name, len(one.failed), count, one.failed[0])
+            said = say.failed_together(say.together(name, rung.paths), len(one.failed), count, one.failed[0])
             best = Verdict.CANNOT_JUDGE if 2 * len(one.failed) >= count else Verdict.PASS
             found.append(Concern(Cause.TRIALS_FAILED, said, best, provisional=True))
     return found
@@ -166,7 +166,7 @@ def _fell(rung: RungResult) -> Iterator[Concern]:
             lasting = carried(t, loads, way, bounded=True) if len(loads) == 1 else None
             if lasting is not None and lasting < t.goodput_bps:
                 first = max(counted(t.intervals, way))
-                said = say.did_not_last(e.parameters, way, first, lasting, t.repeat)
+                said = say.did_not_last(e.parameters, way, first, lasting, t.repeat, rung.paths)
                 yield Concern(Cause.LEVEL_FELL, said, figures={"lasting_bps": lasting})
                 break
 

@@ -45,7 +45,7 @@ def _dips(rung: RungResult) -> list[str]:
                     worst = min(low, key=lambda i: i.bps)
                     usual = statistics.median(i.bps for i in counted)
                     seen = len(low), worst.bps, worst.start, usual
-                    found.append(say.dip(e.parameters, way, t.repeat, *seen))
+                    found.append(say.dip(e.parameters, way, t.repeat, *seen, rung.paths))
     return found
 
 

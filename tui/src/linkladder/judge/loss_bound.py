@@ -194,7 +194,11 @@ def _early(rung: RungResult, sold: Contract, together: Contract) -> Iterator[Con
             surely = lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY
             if surely and lost > MORE * later * sent:
                 figures = {"lost": float(lost), "datagrams": float(sent)}
-                yield Concern(Cause.SEEN, say.lost_early(p, way, lost, sent, later, sold.loss_percent), figures=figures)
+                yield Concern(
+                    Cause.SEEN,
+                    say.lost_early(p, way, lost, sent, later, sold.loss_percent, rung.paths),
+                    figures=figures,
+                )
 
 
 def _offers_more(p: Experiment, paths: int, sold: Contract, together: Contract) -> bool:
@@ -217,5 +221,5 @@ def _discarded(rung: RungResult) -> Iterator[Concern]:
         if stalled:
             why = next(g.outcome.reason for legs in failed for g in legs)
             trials = sum(bool(legs) for legs in before)
-            said = say.discarded_load(e.parameters, stalled, trials, sum(map(len, failed)), why)
+            said = say.discarded_load(e.parameters, stalled, trials, sum(map(len, failed)), why, rung.paths)
             yield Concern(Cause.SEEN, said, figures={"trials": float(stalled)})

@@ -53,7 +53,7 @@ def _first(rung: RungResult, rule: Rule) -> str:
     for e in rung.experiments:
         for t in e.trials:
             if t.ok and (said := next(iter(rule(t, e.parameters)), "")):
-                return of_trial(e.parameters, t.repeat, said)
+                return of_trial(e.parameters, t.repeat, said, rung.paths)
     return ""
 
 
@@ -159,7 +159,7 @@ def _larger_than_cards(rung: RungResult, document: Document) -> str:
             known = [nic.mtu for one in path for _, nic in cards_of(one, document) if nic.mtu]
             passed = max(leg.outcome.path_mtu.passed, default=0) if leg.outcome.path_mtu else 0
             if known and passed > min(known) and not e.parameters.settings:
-                return say.larger_than_card(phrases.arm(e.parameters), passed, min(known))
+                return say.larger_than_card(phrases.arm(e.parameters, paths=rung.paths), passed, min(known))
     return ""
 
 

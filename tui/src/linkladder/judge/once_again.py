@@ -28,6 +28,6 @@ def once_again(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> list
                 continue
             rates = [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok]
             if rates and min(rates) < ON_IT * needed:
-                said = say.once_again(e.parameters, way, min(rates), needed)
+                said = say.once_again(e.parameters, way, min(rates), needed, rung.paths)
                 found.append(Concern(Cause.SCATTERED, said, Verdict.CANNOT_JUDGE))
     return found

@@ -102,7 +102,7 @@ def _away(rung: RungResult, deal: Contract, way: Direction, numbers: Collection[
                 still, longest = still + seconds, max(longest, most)
                 if dead.longest > worst:
                     worst, excuse = dead.longest, _excuse(own, leg.outcome, e.parameters, deal, way, dead, span)
-                    where = say.when(e.parameters, t.repeat, dead.at)
+                    where = say.when(e.parameters, t.repeat, dead.at, rung.paths)
     if lost <= 0:
         return None
     share = 100 * (1 - lost / measured)
@@ -195,9 +195,12 @@ def carriers(rung: RungResult) -> list[Concern]:
     found = []
     for p, t in ((e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost):
         figures = {"times": float(sum(c.times for c in t.carriers_lost))}
-        cause, said = Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost)
+        cause, said = Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost, rung.paths)
         if t.ok and (rates := _slowest_second(t, p)) and rates[0] >= FULL * rates[1]:
-            cause, said = Cause.CONTRADICTION, say.carried_without_link(p, t.repeat, t.carriers_lost, *rates)
+            cause, said = (
+                Cause.CONTRADICTION,
+                say.carried_without_link(p, t.repeat, t.carriers_lost, *rates, rung.paths),
+            )
             figures |= {"least_bps": rates[0], "usual_bps": rates[1]}
         found.append(Concern(cause, said, provisional=True, figures=figures))
     return found
@@ -306,7 +309,9 @@ def stalled_answers(rung: RungResult) -> list[Concern]:
         for t in e.trials
         if e.parameters.protocol is Protocol.RR and not t.ok and t.fault in (Fault.PATH, Fault.PEER)
     ]
-    return [Concern(Cause.SILENCE, say.broken_off(p, t.repeat, t.reason), provisional=True) for p, t in broken]
+    return [
+        Concern(Cause.SILENCE, say.broken_off(p, t.repeat, t.reason, rung.paths), provisional=True) for p, t in broken
+    ]
 
 
 def lost_trials(rung: RungResult) -> list[Concern]:
@@ -320,7 +325,7 @@ def lost_trials(rung: RungResult) -> list[Concern]:
         return []
     e, t, first = lost[0]
     shared = any(i.shared for _, _, i in lost)
-    said = say.peer_lost(len(lost), first.started, e.parameters, t.repeat, first.reason, shared)
+    said = say.peer_lost(len(lost), first.started, e.parameters, t.repeat, first.reason, shared, rung.paths)
     if gone := [c for _, _, i in lost for c in i.carriers]:
         said = say.with_carriers(said, gone)
     figures = {"attempts": float(len(lost)), "seconds": sum(i.seconds for _, _, i in lost)}

@@ -27,6 +27,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.phrases import company as say
+from linkladder.phrases.ways import path_name
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def lacking(rung: RungResult, seen: Sequence[Seen]) -> Iterator[str]:
     for reason in dict.fromkeys(lost.values()):
         paths = [n for n in lost if lost[n] == reason]
         known = all(any(s.path == n and s.beside == every and s.bps is not None for s in seen) for n in paths)
-        names = [say.path_name(rung.paths, n, Direction.FORWARD) for n in paths]
+        names = [path_name(rung.paths, n, Direction.FORWARD) for n in paths]
         yield say.lacked_once(names, reason) if known else say.lacking(names, reason)
 
 

@@ -32,29 +32,29 @@ def pinged(rung: RungResult) -> list[Concern]:
     """Concerns about the first series of each kind that is not as it was asked for, or was lost."""
     found: list[Concern] = []
     for rule in (_fewer_idle, _fewer_beside, _lost_beside):
-        said = next((one for e in rung.experiments for one in rule(e)), "")
+        said = next((one for e in rung.experiments for one in rule(e, rung)), "")
         found += [Concern(Cause.PING_LOSS, said, provisional=True)] if said else []
     return found
 
 
-def _fewer_idle(e: ExperimentResult) -> Iterator[str]:
+def _fewer_idle(e: ExperimentResult, rung: RungResult) -> Iterator[str]:
     p = e.parameters
     for t in e.trials if p.protocol is Protocol.ECHO else ():
         for seen in (g.outcome.rtt for g in t.legs if g.role is Role.LOAD and g.outcome.ok):
             if seen is not None and seen.samples_ms and seen.sent != p.count:
-                yield say.pings_sent(phrases.trial(p, t.repeat), seen.sent, p.count)
+                yield say.pings_sent(phrases.trial(p, t.repeat, paths=rung.paths), seen.sent, p.count)
 
 
-def _fewer_beside(e: ExperimentResult) -> Iterator[str]:
+def _fewer_beside(e: ExperimentResult, rung: RungResult) -> Iterator[str]:
     p = e.parameters
     asked = round(p.duration / PINGS_BESIDE)
     for t in e.trials if p.ping_under_load else ():
         for seen in (g.outcome.rtt for g in t.legs if g.role is Role.PING and g.outcome.ok):
             if seen is not None and seen.sent < WHOLE * asked:
-                yield say.pings_sent(phrases.trial(p, t.repeat), seen.sent, asked)
+                yield say.pings_sent(phrases.trial(p, t.repeat, paths=rung.paths), seen.sent, asked)
 
 
-def _lost_beside(e: ExperimentResult) -> Iterator[str]:
+def _lost_beside(e: ExperimentResult, rung: RungResult) -> Iterator[str]:
     p = e.parameters
     for t in e.trials if p.protocol is Protocol.TCP else ():
         for by in End if t.ok else ():
@@ -63,7 +63,7 @@ def _lost_beside(e: ExperimentResult) -> Iterator[str]:
             lost = sent - sum(r.received for r in series if r is not None) - len(series) * _while_dead(t)
             most = max(QUEUED, TIMES * _lost_of_load(t, e))
             if 0 < lost < sent and most < 1 and by_chance(lost, sent, most) < UNLIKELY:
-                yield say.more_pings_lost(phrases.trial(p, t.repeat), lost, sent, by)
+                yield say.more_pings_lost(phrases.trial(p, t.repeat, paths=rung.paths), lost, sent, by)
 
 
 def _while_dead(t: TrialResult) -> int:

@@ -115,17 +115,17 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     compared = proven(whole, document)
     changed = changes(compared, steps_to_come(document.run.plan, rung.name))
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
-    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
+    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c], rung.paths), c) for c in changed]
     answers = (
         *staircase(compared, changed, document),
-        *phrases.offloads([(*arms[c], c) for c in changed]),
-        *phrases.briefly(words),
+        *phrases.offloads([(*arms[c], c) for c in changed], rung.paths),
+        *phrases.briefly(words, rung.paths),
         *sizing(whole, deal),
     )
     # What several pairs carry together has a ceiling only where the contract names what they share.
     limit = weakest.limiter if weakest else None
     sum_bounded = not several_pairs(rung.paths) or of_one.shared_bps is not None
-    change_words = tuple(phrases.change(*one) for one in words)
+    change_words = tuple(phrases.change(*one, rung.paths) for one in words)
     verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
     return RungJudgement(
         rung=str(rung.name),
@@ -138,7 +138,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
-        rests_on=several.rests_on or tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
+        rests_on=several.rests_on or tuple(phrases.rests_on(j, rung.paths) for j in chosen.values() if j.spread),
         follow_up=()
         if several_pairs(rung.paths)
         else follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit),
@@ -269,7 +269,7 @@ def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], d
     figures = {"best_bps": shown, "headroom": shown / bought, "needed_bps": wanted}
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
-        said = say.of_way(dead[0].direction, dead[0].judgement.sentence)
+        said = say.of_way(dead[0].direction, dead[0].judgement.sentence, rung.paths)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=findings, figures=figures, cause=dead[0].judgement.cause
         )
@@ -287,7 +287,7 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgem
     measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
     if len(measured) == len(chosen) and chosen:
         return None
-    lost = [say.of_way(d, j.judgement.sentence) for d, j in chosen.items() if d not in measured]
+    lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
     said = " ".join(lost) or say.no_tcp(rung.name, len(rung.paths))
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
@@ -330,7 +330,7 @@ def _judge_link(
         if len(asked) > 1 and worst is Verdict.PASS:
             worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
-        findings.append(say.one_way_only(only[0]))
+        findings.append(say.one_way_only(only[0], rung.paths))
     way = Direction(decides.direction) if decides else Direction.FORWARD
     weak, why, exclusions = _headroom(rung, document, deal, way)
     findings += exclusions
@@ -382,7 +382,7 @@ def _headroom(rung: RungResult, document: Document, deal: Contract, way: Directi
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
-    return say.setting(parameters(rung, j.experiment), j.protocol, j.direction)
+    return say.setting(parameters(rung, j.experiment), j.protocol, j.direction, rung.paths)
 
 
 def _sentence(
@@ -390,7 +390,7 @@ def _sentence(
     missing: str,
 ) -> str:  # fmt: skip
     known = {d: j.spread.median for d, j in chosen.items() if j.spread}
-    rates = say.rates(known, ceiling(deal).bps if rung.name is RungName.DC_LINK else None)
+    rates = say.rates(known, ceiling(deal).bps if rung.name is RungName.DC_LINK else None, rung.paths)
     if verdict is Verdict.PASS:
         return say.carries(rung.name, rates)
     if verdict is Verdict.INCOMPLETE and missing and known:

@@ -29,7 +29,7 @@ def same_counters(rung: RungResult, document: Document) -> dict[tuple[str, int],
         p = e.parameters
         for t in e.trials if p.protocol in (Protocol.TCP, Protocol.UDP) else ():
             number += 1
-            name = phrases.trial(p, t.repeat)
+            name = phrases.trial(p, t.repeat, paths=r.paths)
             for end in t.ends if t.ok else ():
                 for sign in _signs(end, p.protocol is Protocol.TCP):
                     first = had.setdefault((end.name, sign), (number, say.named(name, r.name, rung.name)))

@@ -41,7 +41,7 @@ def segments(rung: RungResult) -> list[Concern]:
         for t in e.trials:
             said = next(iter(of_segments(t, e.parameters)), "") if t.ok else ""
             if said:
-                text = of_trial(e.parameters, t.repeat, said)
+                text = of_trial(e.parameters, t.repeat, said, rung.paths)
                 return [Concern(Cause.CONTRADICTION, text, provisional=True)]
     return []
 

@@ -1,6 +1,7 @@
 """Puts into words what was asked, what was measured and what it means; all sentences for people are made here.
 
     way(direction)          'near to far'; files keep the words of linkladder.model ("forward", "reverse")
+    loaded(experiment, p)   'gamma to delta': with more than two ends, which of them are loaded
     arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that distinguishes a setting
     window(bytes)           '800k', '8M', 'default': as in a plan file
     cores(experiment)       '2 cores', 'cores 2,3': how many cores the tools have, or which
@@ -45,7 +46,7 @@ from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates,
 from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
 from linkladder.phrases.to_set import to_set
-from linkladder.phrases.ways import WAYS, way
+from linkladder.phrases.ways import WAYS, loaded, several_ends, way
 
 __all__ = [
     "CONTRADICTED_BRIEFLY",
@@ -73,6 +74,7 @@ __all__ = [
     "kernel",
     "known_strength",
     "latency",
+    "loaded",
     "looking",
     "not_yet_looked",
     "offloads",
@@ -87,6 +89,7 @@ __all__ = [
     "rests_on",
     "rests_on_repeats",
     "settings",
+    "several_ends",
     "short_list",
     "special",
     "staircase",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import Experiment, Path
 from linkladder.phrases.arms import trial
 from linkladder.phrases.ways import way
 
 
-def of_trial(p: Experiment, repeat: int, clause: str) -> str:
+def of_trial(p: Experiment, repeat: int, clause: str, paths: Sequence[Path]) -> str:
     """A sentence about what is wrong with one trial, from a clause."""
-    return f"{trial(p, repeat)}: {clause}."
+    return f"{trial(p, repeat, paths=paths)}: {clause}."
 
 
 def more_like_that(count: int) -> str:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import KERNEL, Affinity, Direction, Experiment, Protocol, Setting, SettingKind
-from linkladder.phrases.ways import way
+from linkladder.model import KERNEL, Affinity, Direction, Experiment, Path, Protocol, Setting, SettingKind
+from linkladder.phrases.ways import loaded, several_ends, way
 
 OF_QUEUES = {
     SettingKind.QUEUES: "{} queue",
@@ -47,33 +47,43 @@ def kernel(name: str) -> str:
     return known.get(name.lower(), f"kernel {name}") if name else "whichever kernel runs"
 
 
-def arm(p: Experiment, direction: bool = True) -> str:
-    """A setting, such as 'TCP, 4 streams, 800k window, near to far'; `direction`: whether to name the direction."""
+def arm(p: Experiment, direction: bool = True, paths: Sequence[Path] = ()) -> str:
+    """A setting, such as 'TCP, 4 streams, 800k window, near to far'; `direction`: whether to name the direction.
+
+    `paths`: the rung's. With more than two ends the pairs that are loaded stand in the direction's place.
+    """
+    if several_ends(paths):
+        return _alone(p, paths) + (f", {loaded(p, paths)}" if direction else "")
     directed = direction or p.direction is Direction.DUPLEX
-    return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if directed and _directed(p) else [])])
+    return _alone(p, paths) + (f", {way(p.direction)}" if directed and _directed(p) else "")
 
 
-def trial(p: Experiment, repeat: int, direction: bool = True) -> str:
+def trial(p: Experiment, repeat: int, direction: bool = True, paths: Sequence[Path] = ()) -> str:
     """A trial, such as 'TCP, 4 streams, 800k window, near to far, repeat 2'; records count from 0, people from 1."""
-    return f"{arm(p, direction)}, repeat {repeat + 1}"
+    return f"{arm(p, direction, paths)}, repeat {repeat + 1}"
 
 
-def one_way(p: Experiment, direction: str, repeat: int | None = None) -> str:
+def one_way(p: Experiment, direction: str, repeat: int | None = None, paths: Sequence[Path] = ()) -> str:
     """A setting with one of its directions, or one of its trials if `repeat` is given."""
-    name = f"{arm(p, direction=False)}, {way(direction)}"
+    name = f"{arm(p, False, paths)}, {loaded(p, paths, direction)}"
     return name if repeat is None else f"{name}, repeat {repeat + 1}"
 
 
-def special(p: Experiment) -> str:
+def _alone(p: Experiment, paths: Sequence[Path]) -> str:
+    """The setting without direction or pair."""
+    return ", ".join([*_parts(p), *_more(p, paths)])
+
+
+def special(p: Experiment, paths: Sequence[Path] = ()) -> str:
     """What a table of streams and windows does not show, such as 'by netperf, incompressible payload'; mostly ''."""
-    return ", ".join(_more(p))
+    return ", ".join(_more(p, paths))
 
 
-def arms_apart(experiments: Sequence[Experiment]) -> dict[str, str]:
+def arms_apart(experiments: Sequence[Experiment], paths: Sequence[Path] = ()) -> dict[str, str]:
     """Each experiment's words by id, without direction; duration and id are added to those that would read alike."""
-    alike = Counter(arm(p) for p in experiments)
+    alike = Counter(arm(p, paths=paths) for p in experiments)
     return {
-        p.id: arm(p, direction=False) + ("" if alike[arm(p)] == 1 else f", {p.duration:g} s ({p.id})")
+        p.id: arm(p, False, paths) + ("" if alike[arm(p, paths=paths)] == 1 else f", {p.duration:g} s ({p.id})")
         for p in experiments
     }
 
@@ -89,7 +99,7 @@ def _parts(p: Experiment) -> list[str]:
     return [p.protocol.upper(), streams(p.streams), paced]
 
 
-def _more(p: Experiment) -> list[str]:
+def _more(p: Experiment, paths: Sequence[Path]) -> list[str]:
     found = []
     if p.tool != Experiment.tool and p.protocol in (Protocol.TCP, Protocol.UDP):
         found.append(f"by {p.tool}")
@@ -108,7 +118,7 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
-    found += _on_paths(p)
+    found += [] if several_ends(paths) else _on_paths(p)
     found += [settings(p)] if p.settings else []
     if p.label:
         found.append(f'"{p.label}"')
@@ -147,9 +157,11 @@ def difference(p: Experiment, before: Experiment) -> str:
     return ", ".join(found) or "the same again"
 
 
-def beside(p: Experiment, before: Experiment) -> str:
+def beside(p: Experiment, before: Experiment, paths: Sequence[Path] = ()) -> str:
     """What an arm has in common with the arm that it is compared with, such as '1 stream' or '50 sessions'."""
     where = _on_paths(p) if p.paths == before.paths else []
+    if several_ends(paths):
+        where = [loaded(p, paths, Direction.FORWARD)]
     if p.protocol is Protocol.RR:
         return ", ".join([units.plural(p.sessions, "session")] * (p.sessions == before.sessions) + where)
     loads = p.protocol is not Protocol.ECHO

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
-from linkladder.model import End, Experiment
+from linkladder.model import End, Experiment, Path
 from linkladder.phrases.arms import arm, one_way, streams, trial
 from linkladder.phrases.ways import way
 
@@ -47,18 +49,22 @@ def pings_beside_lost(lost: int, sent: int, by: str) -> str:
     return f"{lost} of {sent} pings of the {by} end beside TCP were not answered."
 
 
-def none_beside(p: Experiment, by: str, series: int, sent: int) -> str:
+def none_beside(p: Experiment, by: str, series: int, sent: int, paths: Sequence[Path]) -> str:
     """`by`: the end that sent them; `sent`: how many, 0 if that is not known."""
     which = f"None of {sent} pings" if sent else f"No ping in {units.plural(series, 'series')}"
-    return f"{which} of the {by} end was answered beside a load ({arm(p)}), though pings are answered otherwise."
+    said = arm(p, paths=paths)
+    return f"{which} of the {by} end was answered beside a load ({said}), though pings are answered otherwise."
 
 
-def ends_apart(p: Experiment, repeat: int, slow: str, slow_ms: float, quick_ms: float, limit_ms: float) -> str:
+def ends_apart(
+    p: Experiment, repeat: int, slow: str, slow_ms: float, quick_ms: float, limit_ms: float, paths: Sequence[Path]
+) -> str:
     """`slow`: the end whose pings took longer."""
     return (
-        f"The pings of the {slow} end took {units.milliseconds(slow_ms)} beside a load ({trial(p, repeat)}), those of "
-        f"the other end {units.milliseconds(quick_ms)} at the same time: no queue makes that difference, and whether "
-        f"the delay stays within {units.milliseconds(limit_ms)} is not sure."
+        f"The pings of the {slow} end took {units.milliseconds(slow_ms)} beside a load "
+        f"({trial(p, repeat, paths=paths)}), those of the other end "
+        f"{units.milliseconds(quick_ms)} at the same time: no queue makes that difference, and whether the delay "
+        f"stays within {units.milliseconds(limit_ms)} is not sure."
     )
 
 
@@ -84,26 +90,29 @@ def loss_up_to(kind: str, sent: int, lost: int, share: float, which: str, limit:
     )
 
 
-def lost_early(p: Experiment, direction: str, lost: int, sent: int, later: float, limit: float) -> str:
+def lost_early(
+    p: Experiment, direction: str, lost: int, sent: int, later: float, limit: float, paths: Sequence[Path]
+) -> str:
     """`later`: the share lost in the seconds that count; `limit`: the contract's, in percent."""
     return (
-        f"{one_way(p, direction)}: in the warm-up, which counts for no figure, {lost} of "
+        f"{one_way(p, direction, paths=paths)}: in the warm-up, which counts for no figure, {lost} of "
         f"{units.plural(sent, 'datagram')} were lost, {units.share(lost / sent, 2)} of them, more than the "
         f"{limit:g} % of loss that the contract allows; afterwards {units.share(later, 2)} of them."
     )
 
 
-def discarded_load(p: Experiment, stalled: int, trials: int, loads: int, why: str) -> str:
+def discarded_load(p: Experiment, stalled: int, trials: int, loads: int, why: str, paths: Sequence[Path]) -> str:
     """`stalled`: of how many of the trials the load before it failed, `loads`: how many such loads in all."""
     reason = f": {why.rstrip('.')}" if why else ""
     return (
-        f"{arm(p)}: before {stalled} of {units.plural(trials, 'trial')} the short load that counts for no figure "
-        f"failed on the path ({units.plural(loads, 'time')}{reason}); adapters that had just started anew may be why."
+        f"{arm(p, paths=paths)}: before {stalled} of {units.plural(trials, 'trial')} the short load that counts for no "
+        f"figure failed on the path ({units.plural(loads, 'time')}{reason}); adapters that had just "
+        "started anew may be why."
     )
 
 
-def jitter_unknown(limit_ms: float, direction: str = "") -> str:
-    limit, which = units.milliseconds(limit_ms), f" {way(direction)}" if direction else ""
+def jitter_unknown(limit_ms: float, direction: str = "", paths: Sequence[Path] = ()) -> str:
+    limit, which = units.milliseconds(limit_ms), f" {way(direction, paths)}" if direction else ""
     return f"Jitter{which} was not measured: whether it stays within {limit} is not known."
 
 
@@ -115,18 +124,20 @@ def jitter_above(jitter_ms: float, limit_ms: float, weak: str = "") -> str:
     return f"{said} But {weak}: whether the path or that end made it is not known." if weak else said
 
 
-def sent_again(p: Experiment, direction: str, share: float) -> str:
-    return f"{one_way(p, direction)}: {units.share(share, 2)} of the segments had to be sent again."
+def sent_again(p: Experiment, direction: str, share: float, paths: Sequence[Path]) -> str:
+    return f"{one_way(p, direction, paths=paths)}: {units.share(share, 2)} of the segments had to be sent again."
 
 
-def out_of_order(p: Experiment, direction: str, share: float) -> str:
-    return f"{one_way(p, direction)}: {units.share(share, 1)} of the segments arrived out of order."
+def out_of_order(p: Experiment, direction: str, share: float, paths: Sequence[Path]) -> str:
+    return f"{one_way(p, direction, paths=paths)}: {units.share(share, 1)} of the segments arrived out of order."
 
 
-def starved_flow(p: Experiment, direction: str, repeat: int, flows: int, least: float, usual: float) -> str:
+def starved_flow(
+    p: Experiment, direction: str, repeat: int, flows: int, least: float, usual: float, paths: Sequence[Path]
+) -> str:
     return (
-        f"{one_way(p, direction, repeat)}: one of {flows} flows got {units.rate(least)} where {units.rate(usual)} is "
-        "usual."
+        f"{one_way(p, direction, repeat, paths)}: one of {flows} flows got {units.rate(least)} where "
+        f"{units.rate(usual)} is usual."
     )
 
 
@@ -137,9 +148,10 @@ def long_queue(idle_ms: float, loaded_ms: float) -> str:
     )
 
 
-def more_carry_less(direction: str, many: int, carried: float, few: int, before: float) -> str:
+def more_carry_less(direction: str, many: int, carried: float, few: int, before: float, paths: Sequence[Path]) -> str:
+    which = way(direction, paths)
     return (
-        f"{way(direction).capitalize()}: {streams(many)} carry {units.rate(carried)}, {streams(few)} "
+        f"{which[:1].upper()}{which[1:]}: {streams(many)} carry {units.rate(carried)}, {streams(few)} "
         f"{units.rate(before)}."
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkladder import units
+from linkladder.model import Direction, Path
 from linkladder.phrases.judgements import single
-from linkladder.phrases.ways import way
+from linkladder.phrases.ways import several_ends, way
 from linkladder.verdicts import LEAST_PAIRS, MOST_MORE, Answer, Change, ChangedFigure, ComparedFigure, Measured
 
 NAMES = {
@@ -31,30 +32,31 @@ WIDE = 10.0  # an interval whose high end is that many times its low end is not 
 CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS, Measured.IDLE_RTT)
 
 
-def change(said: str, beside: str, one: Change) -> str:
+def change(said: str, beside: str, one: Change, paths: Sequence[Path] = ()) -> str:
     """As 'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
     void = f" ({one.void} more failed or not borne out)" if one.void else ""
     arms = f"{said} ({beside})" if beside else said
+    which = _way(one.direction, paths)
     if not one.figures:
-        return f"{arms}, {way(one.direction)}: no pair of trials could be compared{void}."
+        return f"{arms}, {which}: no pair of trials could be compared{void}."
     figures = "; ".join(map(_noise if said == AGAIN else figure, one.figures))
     noise = "Noise floor: " if said == AGAIN else ""
     price = "" if noise else _price(one.figures)
-    return f"{noise}{arms}, {way(one.direction)}, {one.pairs} pairs{void}: {figures}.{price}"
+    return f"{noise}{arms}, {which}, {one.pairs} pairs{void}: {figures}.{price}"
 
 
-def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
+def briefly(changes: Iterable[tuple[str, str, Change]], paths: Sequence[Path] = ()) -> tuple[str, ...]:
     """A sentence for each change, as 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream)'."""
     by_answer: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
         if said != AGAIN and one.figures:
             by_answer.setdefault(said, {}).setdefault(beside, []).append(one)
     return tuple(
-        f"{said}: {'; '.join(_beside(b, of) for b, of in loads.items())}." for said, loads in by_answer.items()
+        f"{said}: {'; '.join(_beside(b, of, paths) for b, of in loads.items())}." for said, loads in by_answer.items()
     )
 
 
-def _beside(beside: str, changes: list[Change]) -> str:
+def _beside(beside: str, changes: list[Change], paths: Sequence[Path]) -> str:
     """What the change did with one load; the directions are named only if they differ."""
     each = [_brief(one) for one in changes]
     load = f" ({beside})" if beside else ""
@@ -62,7 +64,14 @@ def _beside(beside: str, changes: list[Change]) -> str:
         return each[0] + load
     if len(set(each)) == 1:
         return f"{each[0]}, either way{load}"
-    return ", ".join(f"{said} {way(one.direction)}" for said, one in zip(each, changes, strict=True)) + load
+    return ", ".join(f"{said} {_way(one.direction, paths)}" for said, one in zip(each, changes, strict=True)) + load
+
+
+def _way(direction: str, paths: Sequence[Path]) -> str:
+    """The direction beside words that name the pair, if there are more than two ends."""
+    if not several_ends(paths):
+        return way(direction)
+    return "back" if direction == Direction.REVERSE else "there"
 
 
 def _brief(one: Change) -> str:
@@ -146,7 +155,7 @@ def compared(f: ComparedFigure) -> str:
     noise = single(*f.repeats) if f.noise is None else f"noise ±{_value(f.measured, f.noise)}"
     figures = f"{NAMES[f.measured]} {_value(f.measured, f.a)} to {_value(f.measured, f.b)}"
     answer = f"{ANSWERS[f.answer]}{', as an end was kept from its CPU' if f.withheld else ''}"
-    return f"{f.rung}, {f.experiment}, {way(f.direction)}: {figures}, {answer} ({noise})."
+    return f"{f.rung}, {f.experiment}, {f.pair or way(f.direction)}: {figures}, {answer} ({noise})."
 
 
 def _value(measured: Measured, value: float) -> str:

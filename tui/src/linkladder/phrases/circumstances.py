@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import Experiment, Path
 from linkladder.phrases.arms import one_way
 from linkladder.phrases.outcomes import CONTRADICTED
 from linkladder.phrases.ways import way
@@ -22,12 +22,12 @@ def left_out(trials: int, lines: int) -> str:
     )
 
 
-def black_hole(direction: str, mtu: int | None) -> str:
-    return f"Path MTU black hole, {way(direction)}: packets larger than {mtu} bytes vanish without a word."
+def black_hole(which: str, mtu: int | None) -> str:
+    return f"Path MTU black hole, {which}: packets larger than {mtu} bytes vanish without a word."
 
 
-def small_path(direction: str, mtu: int, entered: int) -> str:
-    return f"The path carries packets of {mtu}, not the {entered} that was entered ({way(direction)})."
+def small_path(which: str, mtu: int, entered: int) -> str:
+    return f"The path carries packets of {mtu}, not the {entered} that was entered ({which})."
 
 
 def contradicted(findings: Iterable[str]) -> str:
@@ -60,26 +60,26 @@ def large_segments(size: int, mtu: int) -> str:
     )
 
 
-def unprobed(directions: Iterable[str]) -> str:
-    return _hole_possible("The path MTU was not probed", directions)
+def unprobed(directions: Iterable[str], paths: Sequence[Path]) -> str:
+    return _hole_possible("The path MTU was not probed", directions, paths)
 
 
-def unanswered(directions: Iterable[str]) -> str:
-    return _hole_possible("No probe of the path MTU was answered", directions)
+def unanswered(directions: Iterable[str], paths: Sequence[Path]) -> str:
+    return _hole_possible("No probe of the path MTU was answered", directions, paths)
 
 
-def probed_smaller(directions: Iterable[str], mtu: int) -> str:
-    return _hole_possible(f"No probe of the path MTU was as large as the {mtu} bytes entered", directions)
+def probed_smaller(directions: Iterable[str], mtu: int, paths: Sequence[Path]) -> str:
+    return _hole_possible(f"No probe of the path MTU was as large as the {mtu} bytes entered", directions, paths)
 
 
-def _hole_possible(what: str, directions: Iterable[str]) -> str:
-    ways = " and ".join(sorted(map(way, directions), reverse=True))
+def _hole_possible(what: str, directions: Iterable[str], paths: Sequence[Path]) -> str:
+    ways = " and ".join(way(direction, paths) for direction in sorted(directions))
     return f"{what} ({ways}): a black hole is not excluded."
 
 
-def once_again(p: Experiment, direction: str, least: float, needed: float) -> str:
+def once_again(p: Experiment, direction: str, least: float, needed: float, paths: Sequence[Path]) -> str:
     return (
-        f"{one_way(p, direction)}: the same once more carried as little as {units.rate(least)} where "
+        f"{one_way(p, direction, paths=paths)}: the same once more carried as little as {units.rate(least)} where "
         f"{units.rate(needed)} is needed."
     )
 
@@ -88,10 +88,8 @@ def unchecked() -> str:
     return "Of where the machines stood nothing is told: a run looks at addresses, hops and round trips, and keeps it."
 
 
-def smaller_lost(direction: str, lost: int, passed: int) -> str:
-    return (
-        f"A probe of {lost} bytes was not answered though one of {passed} passed ({way(direction)}): probes were lost."
-    )
+def smaller_lost(which: str, lost: int, passed: int) -> str:
+    return f"A probe of {lost} bytes was not answered though one of {passed} passed ({which}): probes were lost."
 
 
 def quicker_loaded(idle: float, loaded: float) -> str:

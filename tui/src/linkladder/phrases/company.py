@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from linkladder import units
 from linkladder.model import Direction, Experiment, Path
 from linkladder.phrases import arms, judgements, one_setting
-from linkladder.phrases.ways import way
+from linkladder.phrases.ways import listed, path_name, several_ends, way
 from linkladder.verdicts import Cell, Spread, Verdict
-
-FEW = 6  # most names in a sentence; the others are only counted
 
 
 @dataclass(frozen=True)
@@ -94,36 +92,12 @@ def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
     return made
 
 
-def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
-    """A path's name, such as 'beta to gamma', with its number if several paths join the same two ends."""
-    if number >= len(paths):
-        return f"path {number + 1}"
-    sender, receiver = paths[number].ends(way)
-    alike = [p for p in paths if (p.origin, p.peer) == (paths[number].origin, paths[number].peer)]
-    return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
-
-
-def several_ends(paths: Sequence[Path]) -> bool:
-    """Whether the paths join more than this appliance and one other: `near` and `far` do not say then who is meant."""
-    return any(path.origin for path in paths) or len({path.peer for path in paths}) > 1
-
-
 def receivers(paths: Sequence[Path], numbers: Sequence[int], way: Direction) -> str:
     """Who receives that way on these paths of several ends, such as 'gamma' or '3 ends'; else 'far' or 'near'."""
     if not several_ends(paths):
         return "near" if way is Direction.REVERSE else "far"
     names = list(dict.fromkeys(path.ends(way)[1] for n, path in enumerate(paths) if n in numbers or not numbers))
     return units.joined(names) if len(names) < 3 else f"{len(names)} ends"
-
-
-def pairs(paths: Sequence[Path], numbers: Sequence[int], way: Direction = Direction.FORWARD) -> str:
-    """As 'beta to gamma and delta to near'."""
-    return listed([path_name(paths, number, way) for number in numbers])
-
-
-def listed(names: Sequence[str]) -> str:
-    shown = list(names[:FEW]) + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
-    return units.joined(shown) or "none"
 
 
 def reached(bps: float, needed: float) -> str:
@@ -192,9 +166,10 @@ def shared(names: Sequence[str], alone: Sequence[float], beside: Sequence[float]
     )
 
 
-def nothing_shared(direction: str) -> str:
+def nothing_shared(direction: str, paths: Sequence[Path]) -> str:
     apart = "paths that share no end took nothing from each other where only such paths ran at once"
-    return f"{way(direction).capitalize()}, {apart}."
+    said = way(direction, paths)
+    return f"{said[:1].upper()}{said[1:]}, {apart}."
 
 
 def own_limit(end: str, sends: bool, count: int, bps: float) -> str:
@@ -209,11 +184,13 @@ def plateau(direction: str, bps: float, paths: int) -> str:
     )
 
 
-def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceiling: float | None) -> str:
+def whole(
+    verdict: Verdict, sums: dict[str, float], needed: float | None, ceiling: float | None, paths: Sequence[Path]
+) -> str:
     """What all paths carry together, compared with the shared link's ceiling if that is declared."""
     if not sums:
         return "what all paths carry at once was not measured."
-    rates = " and ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in sums.items())
+    rates = " and ".join(f"{units.rate(bps)}{_which_way(direction, paths)}" for direction, bps in sums.items())
     said = f"all paths at once carry {rates}" if set(sums) <= set(Direction) else f"between the sites went {rates}"
     if needed is None or ceiling is None:
         return f"{said}."
@@ -268,9 +245,16 @@ def alone(paths: Sequence[Path], number: int, direction: Direction) -> str:
     return f"{path_name(paths, number, direction)} alone"
 
 
-def together(name: str) -> str:
+def together(name: str, paths: Sequence[Path]) -> str:
     """`name`: a direction, or a text of `from_site`."""
-    return f"All together, {way(name) if name in tuple(Direction) else name},"
+    return f"All together{_which_way(name, paths, ', ')},"
+
+
+def _which_way(name: str, paths: Sequence[Path], before: str = " ") -> str:
+    """The direction of all paths together: with more than two ends only that it is the way back."""
+    if name not in tuple(Direction) or not several_ends(paths):
+        return f"{before}{way(name)}"
+    return f"{before}back" if name == Direction.REVERSE else ""
 
 
 def once(name: str) -> str:
@@ -288,20 +272,22 @@ def reached_unsurely(bps: float, seen: Spread, needed: float) -> str:
 
 
 def failed_together(name: str, failed: int, repeats: int, reason: str) -> str:
-    """`name`: a direction, or a text of `from_site`."""
-    return f"{together(name)} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}."
+    """`name`: a text of `together`."""
+    return f"{name} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}."
 
 
-def did_not_last(p: Experiment, direction: str, first: float, lasting: float, repeat: int) -> str:
-    return f"{arms.one_way(p, direction)}: {one_setting.did_not_last(first, lasting, repeat)}"
+def did_not_last(
+    p: Experiment, direction: str, first: float, lasting: float, repeat: int, paths: Sequence[Path]
+) -> str:
+    return f"{arms.one_way(p, direction, paths=paths)}: {one_setting.did_not_last(first, lasting, repeat)}"
 
 
-def broken(p: Experiment, repeat: int, why: str) -> str:
-    return f"{arms.trial(p, repeat)} was not measured: {why}"
+def broken(p: Experiment, repeat: int, why: str, paths: Sequence[Path]) -> str:
+    return f"{arms.trial(p, repeat, paths=paths)} was not measured: {why}"
 
 
 def stalled(paths: Sequence[Path], number: int, p: Experiment, repeat: int, why: str) -> str:
-    return f"{path_name(paths, number, p.direction)} carried nothing ({arms.trial(p, repeat)}): {why}"
+    return f"{path_name(paths, number, p.direction)} carried nothing ({arms.trial(p, repeat, paths=paths)}): {why}"
 
 
 def one_direction(names: Sequence[str]) -> str:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.model import Contract, Path
 from linkladder.phrases.judgements import short_list, single
-from linkladder.phrases.ways import way
 
 PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # names of differences in the environment
 
 
-def setting(rung: str, words: str, direction: str) -> str:
-    """`words`: a text of `arms_apart`."""
-    return f"{rung}, {words}, {way(direction)}"
+def setting(rung: str, words: str, which: str) -> str:
+    """`words`: a text of `arms_apart`, `which`: its direction or pair in words."""
+    return f"{rung}, {words}, {which}"
 
 
 def only_in(name: str, which: str) -> str:

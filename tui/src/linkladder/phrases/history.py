@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import Experiment, Path
 from linkladder.phrases.arms import one_way
 from linkladder.phrases.judgements import short_list
 
 
-def dip(p: Experiment, direction: str, repeat: int, seconds: int, least: float, at: float, usual: float) -> str:
+def dip(
+    p: Experiment,
+    direction: str,
+    repeat: int,
+    seconds: int,
+    least: float,
+    at: float,
+    usual: float,
+    paths: Sequence[Path],
+) -> str:
     what = "one second" if seconds == 1 else f"{seconds} seconds"
     return (
-        f"{one_way(p, direction, repeat)}: {what} far below the rest, the least {units.rate(least)} at {at:.0f} s "
-        f"where {units.rate(usual)} is usual."
+        f"{one_way(p, direction, repeat, paths)}: {what} far below the rest, the least {units.rate(least)} "
+        f"at {at:.0f} s where {units.rate(usual)} is usual."
     )
 
 

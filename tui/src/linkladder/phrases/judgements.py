@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
-from linkladder.model import RungName
+from linkladder.model import Path, RungName
 from linkladder.phrases.ways import way
 from linkladder.verdicts import ExperimentJudgement, Latency, Spread, Verdict
 
@@ -23,9 +25,10 @@ def opening(text: str) -> str:
     return text if text.partition(" ")[0].rstrip(":") in list(RungName) else text[:1].upper() + text[1:]
 
 
-def rests_on(j: ExperimentJudgement) -> str:
+def rests_on(j: ExperimentJudgement, paths: Sequence[Path]) -> str:
     """Which interval, from how many repeats, the verdict on one direction compares with the required rate."""
-    return rests_on_repeats(way(j.direction), j.spread, j.judgement.figures.get("needed_bps")) if j.spread else ""
+    name, needed = way(j.direction, paths), j.judgement.figures.get("needed_bps")
+    return rests_on_repeats(name, j.spread, needed) if j.spread else ""
 
 
 def rests_on_repeats(name: str, seen: Spread, needed: float | None) -> str:
@@ -52,14 +55,15 @@ def sure_of(seen: Spread, needed: float) -> str:
     return f"{what} and {sure}, where {units.rate(needed)} is needed"
 
 
-def latency(found: Latency) -> str:
+def latency(found: Latency, paths: Sequence[Path]) -> str:
     """The round trips of a loaded direction in a line."""
     idle = f"{units.milliseconds(found.idle_ms)} idle, " if found.idle_ms is not None else ""
     tcp = f"; TCP itself saw {units.milliseconds(found.tcp_ms)} at the {found.tcp_end} end" if found.tcp_ms else ""
     by = "" if found.pinged_by == "near" else f" of the {found.pinged_by} end"
+    which = way(found.direction, paths)
     graded = f": grade {found.grade}" if found.grade else ""
     return (
-        f"{way(found.direction).capitalize()} filled{graded}: {idle}{units.milliseconds(found.median_ms)} median, "
+        f"{which[:1].upper()}{which[1:]} filled{graded}: {idle}{units.milliseconds(found.median_ms)} median, "
         f"{units.milliseconds(found.p95_ms)} 95th and {units.milliseconds(found.p99_ms)} 99th percentile, jitter "
         f"{units.milliseconds(found.jitter_ms)}, of {found.samples} pings{by}{tcp}"
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from linkladder.model import KERNEL, Experiment, SettingKind
+from linkladder.model import KERNEL, Experiment, Path, SettingKind
 from linkladder.phrases.arms import beside
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
@@ -13,7 +13,7 @@ CORES = {Measured.SENDER_CORES: "sender", Measured.RECEIVER_CORES: "receiver"}
 Arms = tuple[Experiment, Experiment, Change]  # the changed arm, the arm that it is compared with, and the result
 
 
-def offloads(changes: Iterable[Arms]) -> tuple[str, ...]:
+def offloads(changes: Iterable[Arms], paths: Sequence[Path] = ()) -> tuple[str, ...]:
     """A sentence for each set of offloads that was tried with streams as well as with small transactions.
 
     Such as 'TSO on against off: +140 % throughput with 20 % fewer cores at the sender (8 streams); no difference for
@@ -25,11 +25,13 @@ def offloads(changes: Iterable[Arms]) -> tuple[str, ...]:
             by_switch.setdefault(kinds, []).append(arms)
     sentences = []
     for kinds, tried in by_switch.items():
-        streams = [said for arms in tried if (said := _streams(arms))]
+        streams = [said for arms in tried if (said := _streams(arms, paths))]
         small = [f for arms in tried for f in _figures(arms) if f.measured is Measured.TRANSACTIONS]
         if streams and small:
             name = " and ".join(kind.upper() for kind in kinds)
-            sentences.append(f"{name} on against off: {', '.join(dict.fromkeys(streams))}; {_small(small, tried)}.")
+            sentences.append(
+                f"{name} on against off: {', '.join(dict.fromkeys(streams))}; {_small(small, tried, paths)}."
+            )
     return tuple(sentences)
 
 
@@ -50,7 +52,7 @@ def _figures(arms: Arms) -> tuple[ChangedFigure, ...]:
     return tuple(f for f in arms[2].figures if f.answer != Answer.DIFFERS or f.ratio)
 
 
-def _streams(arms: Arms) -> str:
+def _streams(arms: Arms, paths: Sequence[Path]) -> str:
     changed, before, _ = arms
     figures = {f.measured: f for f in _figures(arms)}
     carried = figures.get(Measured.GOODPUT)
@@ -62,7 +64,7 @@ def _streams(arms: Arms) -> str:
         for measured, end in CORES.items()
         if (f := figures.get(measured)) and f.answer == Answer.DIFFERS
     ]
-    load = beside(changed, before)
+    load = beside(changed, before, paths)
     return said + (f" with {' and '.join(cores)}" if cores else "") + (f" ({load})" if load else "")
 
 
@@ -76,11 +78,11 @@ def _share(worth: float, more: str, fewer: str) -> str:
     return f"{abs(100 * (worth - 1)):.0f} % {more if worth > 1 else fewer}"
 
 
-def _small(figures: list[ChangedFigure], tried: list[Arms]) -> str:
+def _small(figures: list[ChangedFigure], tried: list[Arms], paths: Sequence[Path]) -> str:
     if all(f.answer == Answer.SAME for f in figures):
         return "no difference for small transactions"
     differing = [
-        f"{_change(f, arms[0])} small transactions ({beside(*arms[:2])})"
+        f"{_change(f, arms[0])} small transactions ({beside(*arms[:2], paths)})"
         for arms in tried
         for f in _figures(arms)
         if f.measured is Measured.TRANSACTIONS and f.answer == Answer.DIFFERS

@@ -7,19 +7,18 @@ from collections.abc import Collection, Iterable, Sequence
 from linkladder import units
 from linkladder.model import CarrierLost, Direction, Experiment, Path
 from linkladder.phrases.arms import trial
-from linkladder.phrases.company import listed, path_name
-from linkladder.phrases.ways import way
+from linkladder.phrases.ways import listed, path_name, way
 
 
-def when(p: Experiment, repeat: int, second: float) -> str:
+def when(p: Experiment, repeat: int, second: float, paths: Sequence[Path]) -> str:
     """When something happened, as 'TCP, 4 streams, default window, repeat 2, from 7 s on'."""
-    return f"{trial(p, repeat, direction=False)}, from {second:.0f} s on"
+    return f"{trial(p, repeat, False, paths)}, from {second:.0f} s on"
 
 
 def of_path(paths: Sequence[Path], numbers: Collection[int], direction: Direction) -> str:
     """'near to far', or of one of several paths as 'gamma to delta'."""
     names = [path_name(paths, n, direction) for n in numbers if 0 <= n < len(paths)]
-    return listed(names) if len(paths) > 1 and names else way(direction)
+    return listed(names) if len(paths) > 1 and names else way(direction, paths)
 
 
 def brief(which: str, dead: float, where: str) -> str:
@@ -61,8 +60,8 @@ def sender_stopped() -> str:
     return "no datagram of that time is missing: the sender sent none"
 
 
-def broken_off(p: Experiment, repeat: int, reason: str) -> str:
-    return f"{trial(p, repeat)} broke off{f': {reason}' if reason else ''}."
+def broken_off(p: Experiment, repeat: int, reason: str, paths: Sequence[Path]) -> str:
+    return f"{trial(p, repeat, paths=paths)} broke off{f': {reason}' if reason else ''}."
 
 
 def stood_still(seconds: float, longest: float) -> str:
@@ -86,14 +85,16 @@ def carrier_in_rung(rung: str, card: CarrierLost, trials: int) -> str:
     return f"{rung}, {units.plural(trials, 'trial')}: {carriers_lost([card])}."
 
 
-def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost]) -> str:
-    return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat)}).")
+def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost], paths: Sequence[Path]) -> str:
+    return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat, paths=paths)}).")
 
 
-def carried_without_link(p: Experiment, repeat: int, cards: Iterable[CarrierLost], least: float, usual: float) -> str:
+def carried_without_link(
+    p: Experiment, repeat: int, cards: Iterable[CarrierLost], least: float, usual: float, paths: Sequence[Path]
+) -> str:
     """`least` and `usual`: the rates in bit/s of the trial's slowest second and of its median one."""
     return units.sentence(
-        f"{carriers_lost(cards)}. But no second of that trial ({trial(p, repeat)}) carried less than "
+        f"{carriers_lost(cards)}. But no second of that trial ({trial(p, repeat, paths=paths)}) carried less than "
         f"{units.rate(least)}, the usual one {units.rate(usual)}: the link was back at once, or was not lost at all."
     )
 
@@ -116,10 +117,12 @@ def _outage(which: str, dead: float, measured: float, longest: float, where: str
     )
 
 
-def peer_lost(attempts: int, started: str, p: Experiment, repeat: int, reason: str, shared: bool) -> str:
+def peer_lost(
+    attempts: int, started: str, p: Experiment, repeat: int, reason: str, shared: bool, paths: Sequence[Path]
+) -> str:
     """`shared`: whether control goes over the card under test."""
     card = "; control goes over the card under test, so that the path itself may have been interrupted"
     return (
         f"The far end was lost in {units.plural(attempts, 'attempt')}, at {started} "
-        f"({trial(p, repeat)}: {reason}){card if shared else ''}."
+        f"({trial(p, repeat, paths=paths)}: {reason}){card if shared else ''}."
     )

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linkladder import units
-from linkladder.model import Evidence, Experiment, Path, Protocol, Role, TrialResult
+from linkladder.model import Direction, Evidence, Experiment, Path, Protocol, Role, TrialResult
 from linkladder.phrases.arms import arm
-from linkladder.phrases.ways import way
+from linkladder.phrases.ways import loaded, path_name, several_ends
 
 CONTRADICTED = "The facts contradict the claim"
 CONTRADICTED_BRIEFLY = "! facts contradict"  # beside the name of a rung
 
 
-def outcome(p: Experiment, t: TrialResult, known: bool = False) -> str:
+def outcome(p: Experiment, t: TrialResult, known: bool = False, paths: Sequence[Path] = ()) -> str:
     """A trial's result, such as '9.41 Gb/s', 'failed (tool): ...' or '9000 bytes pass'; `known`: its reason is."""
     why = "for the same reason" if known else t.reason
-    text = reached(p, t) if t.ok else f"failed{_on_some(t)}{f' ({t.fault})' if t.fault else ''}: {why}"
+    text = reached(p, t, paths) if t.ok else f"failed{_on_some(t)}{f' ({t.fault})' if t.fault else ''}: {why}"
     return f"{text} (the far end was lost in {len(t.interruptions)} earlier attempts)" if t.interruptions else text
 
 
@@ -27,8 +27,8 @@ def _on_some(t: TrialResult) -> str:
     return f" on {ok.count(False)} of {len(ok)} paths" if any(ok) and not all(ok) else ""
 
 
-def reached(p: Experiment, t: TrialResult) -> str:
-    """What a good trial measured."""
+def reached(p: Experiment, t: TrialResult, paths: Sequence[Path] = ()) -> str:
+    """What a good trial measured on these paths of a rung."""
     if t.path_mtu:
         hole = "; larger packets vanish without a word (black hole)" if t.path_mtu.black_hole else ""
         return f"{t.path_mtu.mtu or 'no probe'} bytes pass{hole}"
@@ -43,7 +43,7 @@ def reached(p: Experiment, t: TrialResult) -> str:
         figures = [f"{units.milliseconds(ms)} {word}" for word, ms in known if ms is not None]
         return ", ".join([*figures, f"{r.received} of {r.sent} answered"])
     if len(t.by_direction) > 1:
-        text = ", ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in t.by_direction.items())
+        text = ", ".join(f"{units.rate(bps)} {loaded(p, paths, way)}" for way, bps in t.by_direction.items())
     else:
         text = units.rate(t.goodput_bps)
     if p.protocol is Protocol.UDP and t.datagrams and t.lost is not None:
@@ -52,27 +52,35 @@ def reached(p: Experiment, t: TrialResult) -> str:
 
 
 def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str, ...]:
-    """A line such as '10.0.0.1 to 10.0.0.2: 9.41 Gb/s' for every path of a trial that has several."""
+    """A line such as '10.0.0.1 to 10.0.0.2: 9.41 Gb/s' for every path of a trial that has several.
+
+    With more than two ends each is called by them, in the direction of the load: 'gamma to beta: 9.41 Gb/s'.
+    """
     loads = [leg for leg in t.legs if leg.role is Role.LOAD]
     if len(loads) < 2:
         return ()
-    known = {leg.path: f"{paths[leg.path].local} to {paths[leg.path].remote}" for leg in loads if leg.path < len(paths)}
+    known = {n: f"{path.local} to {path.remote}" for n, path in enumerate(paths)}
+    if several_ends(paths):
+        back = Direction.REVERSE if p.direction is Direction.REVERSE else Direction.FORWARD
+        known = {n: path_name(paths, n, back) for n in known}
     return tuple(
-        f"{known.get(leg.path, f'path {leg.path + 1}')}: {outcome(p, replace(t, legs=(leg,)))}" for leg in loads
+        f"{known.get(leg.path, f'path {leg.path + 1}')}: "
+        f"{outcome(replace(p, paths=(leg.path,)), replace(t, legs=(leg,)), paths=paths)}"
+        for leg in loads
     )
 
 
-def besides_the_rates(p: Experiment, t: TrialResult) -> tuple[str, ...]:
+def besides_the_rates(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str, ...]:
     """What a trial measured that no table of rates shows: pings, the path's MTU, transactions, lost datagrams."""
     said = []
     answered = p.protocol is Protocol.ECHO and t.rtt is not None and t.rtt.avg_ms is not None
     if answered or t.path_mtu or t.transactions or (t.ok and t.lost is not None and t.datagrams):
-        setting = arm(p)
-        said.append(f"{setting[:1].upper()}{setting[1:]}: {reached(p, t)}.")
+        setting = arm(p, paths=paths)
+        said.append(f"{setting[:1].upper()}{setting[1:]}: {reached(p, t, paths)}.")
     under = t.rtt_under_load
     if under and under.p50_ms is not None:
         most = f", {units.milliseconds(under.max_ms)} most" if under.max_ms is not None else ""
-        said.append(f"Under load, {arm(p)}: round trip {units.milliseconds(under.p50_ms)} median{most}.")
+        said.append(f"Under load, {arm(p, paths=paths)}: round trip {units.milliseconds(under.p50_ms)} median{most}.")
     return tuple(said)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import Direction, Experiment, Protocol, RungName
-from linkladder.phrases.ways import way
+from linkladder.model import Direction, Experiment, Path, Protocol, RungName
+from linkladder.phrases.ways import loaded, way
 
 _ADDS = {  # what is not excluded as a cause if the rung was not measured
     RungName.LOCALHOST: "the guest's own stack and CPU",
@@ -24,16 +24,16 @@ def no_tcp(rung: str, paths: int = 1) -> str:
     return f"No TCP throughput{together} was measured on {rung}."
 
 
-def setting(p: Experiment, protocol: str, direction: str) -> str:
+def setting(p: Experiment, protocol: str, direction: str, paths: Sequence[Path]) -> str:
     """A setting's name for a sentence, such as 'TCP near to far' or 'UDP far to near at 500 Mb/s'."""
     kind = "UDP" if protocol == Protocol.UDP else "TCP"
     both = " of both at once" if p.direction is Direction.DUPLEX else ""
     offered = f" at {units.rate(p.udp_rate_bps)}" if protocol == Protocol.UDP and p.udp_rate_bps else ""
-    return f"{kind} {way(direction)}{both}{offered}"
+    return f"{kind} {loaded(p, paths, direction)}{both}{offered}"
 
 
-def of_way(direction: str, sentence: str) -> str:
-    return f"{way(direction)}: {sentence}"
+def of_way(direction: str, sentence: str, paths: Sequence[Path]) -> str:
+    return f"{way(direction, paths)}: {sentence}"
 
 
 def strong_generator(shown: float, sold: float) -> str:
@@ -91,8 +91,8 @@ def not_excluded(rung: RungName) -> str:
     return f"{rung} was not measured: the verdict does not exclude {_ADDS[rung]}."
 
 
-def one_way_only(direction: str) -> str:
-    return f"Only {way(direction)} was measured: the verdict says nothing of the other direction."
+def one_way_only(direction: str, paths: Sequence[Path]) -> str:
+    return f"Only {way(direction, paths)} was measured: the verdict says nothing of the other direction."
 
 
 def below_need(median: float, needed: float, scattered: bool, limits: str) -> str:
@@ -106,10 +106,11 @@ def missing_trials(absent: int, planned: int) -> str:
     return f"{absent} of {planned} planned trials were not run."
 
 
-def rates(by_direction: Mapping[str, float], ceiling: float | None) -> str:
+def rates(by_direction: Mapping[str, float], ceiling: float | None, paths: Sequence[Path]) -> str:
     """As '941 Mb/s near to far (98.4 % of the ceiling) and ...', without the share if no ceiling is given."""
     parts = [
-        f"{units.rate(bps)} {way(direction)}" + (f" ({100 * bps / ceiling:.1f} % of the ceiling)" if ceiling else "")
+        f"{units.rate(bps)} {way(direction, paths)}"
+        + (f" ({100 * bps / ceiling:.1f} % of the ceiling)" if ceiling else "")
         for direction, bps in by_direction.items()
     ]
     return " and ".join(parts) or "nothing measured"

@@ -75,7 +75,7 @@ def _render(
             judged=judged,
             css=page_text.css(judged.verdict),
             rungs=view.rungs(document, judged, deal),
-            ladder=view.ladder(judged, view.of_the_link(document, deal)),
+            ladder=view.ladder(document, judged, view.of_the_link(document, deal)),
             comparison=comparison,
             method=page_text.METHOD,
             phrases=phrases,

@@ -74,6 +74,8 @@ def between(run: RunInfo) -> str:
     if not far:
         return near
     others = ", ".join(far)
+    if len(peers) > 1:
+        return f"{near} (near), {others}; in files a pair's first to its second is called forward, the way back reverse"
     return f"{near} (near) and {others} (far); in files near to far is called forward, far to near reverse"
 
 

@@ -38,7 +38,7 @@ def _table(rung: RungResult, direction: Direction) -> Table:
         return Table("", (), ())
     *_, name, trial = max(counted, key=lambda one: (one[0], -one[1]))
     rows = [row for end in _receivers(trial, direction) for row in _rows(end)]
-    return Table(words.caption(way(direction), name, trial.repeat), words.HEADS, tuple(rows))
+    return Table(words.caption(way(direction, rung.paths), name, trial.repeat), words.HEADS, tuple(rows))
 
 
 def _receivers(trial: TrialResult, direction: Direction) -> list[EndRecord]:

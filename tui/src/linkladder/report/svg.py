@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from linkladder import phrases, units
+from linkladder import units
 from linkladder.printable import escape
 
 WIDTH, LEFT, RIGHT = 720, 62, 12
@@ -85,12 +85,19 @@ def over_time(
     return picture(title, height, _words(throughput, cpu, levels, unit, factor, spans), parts)
 
 
-def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float | None) -> str:
-    """The ladder as bars, top rung first, with a line at the needed rate if there is one.
+@dataclass(frozen=True)
+class LadderRung:
+    """A rung of the picture."""
 
-    Each rung is its name, verdict, the verdict's CSS class, and the rates forward and reverse in bit/s.
-    """
-    known = [v for v in (needed, *(v for r in rungs for v in r[3:5])) if v]
+    name: str
+    verdict: str
+    css: str  # class of the verdict
+    rates: tuple[tuple[str, float | None], ...]  # each way in words, and what is carried that way in bit/s
+
+
+def ladder(title: str, rungs: Sequence[LadderRung], needed: float | None) -> str:
+    """The ladder as bars, top rung first, with a line at the needed rate if there is one."""
+    known = [v for v in (needed, *(bps for rung in rungs for _, bps in rung.rates)) if v]
     top = max([*known, 1.0])
     low = min(known, default=1.0) / 4
     row, height = 66, 40 + 66 * len(rungs) + 26
@@ -103,22 +110,23 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         return left + (WIDTH - left - right) * math.log(bps / low) / math.log(top * 1.05 / low)
 
     said = "; ".join(
-        f"{n}: {v}, {units.rate(f)} {phrases.way('forward')}, {units.rate(b)} {phrases.way('reverse')}"
-        for n, v, _, f, b in rungs
+        f"{rung.name}: {rung.verdict}, {', '.join(f'{units.rate(bps)} {which}' for which, bps in rung.rates)}"
+        for rung in rungs
     )
     parts = []
-    for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
+    for i, rung in enumerate(reversed(rungs)):
         y = 28 + i * row
-        parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
-        for k, word in enumerate(verdict.split(", ")):
-            parts.append(f'<text class="s v-{css}" x="6" y="{y + 35 + 17 * k}">{escape(word)}</text>')
-        for k, (word, bps) in enumerate(((phrases.way("forward"), forward), (phrases.way("reverse"), reverse))):
+        parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(rung.name)}</text>')
+        for k, word in enumerate(rung.verdict.split(", ")):
+            parts.append(f'<text class="s v-{rung.css}" x="6" y="{y + 35 + 17 * k}">{escape(word)}</text>')
+        for k, (which, bps) in enumerate(rung.rates):
             if bps is None:
                 continue
             end = x(bps)
             parts.append(
                 f'<rect class="f{k}" x="{left}" y="{y + k * 19}" width="{max(2.0, end - left):.1f}" height="15"/>'
-                f'<text class="s" x="{end + 5:.1f}" y="{y + k * 19 + 12}">{escape(units.rate(bps))} {word}</text>'
+                f'<text class="s" x="{end + 5:.1f}" y="{y + k * 19 + 12}">'
+                f"{escape(units.rate(bps))} {escape(which)}</text>"
             )
     if needed:
         at, bottom = x(needed), 28 + row * len(rungs)

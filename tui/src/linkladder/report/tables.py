@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from linkladder import units
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
+from linkladder.phrases import loaded, several_ends
 from linkladder.printable import clean
 
 TRIAL_COLUMNS = (
@@ -62,6 +63,7 @@ TRIAL_COLUMNS = (
     "discarded_bps",
     "on_cores",
     "kernel",
+    "pairs",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -108,7 +110,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
                     e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
                     e.step or None, e.affinity, e.zero_copy, _discarded(t), units.core_list(e.on_cores) or None,
-                    e.kernel or None,
+                    e.kernel or None, loaded(e, rung.paths) if several_ends(rung.paths) else None,
                 ]
             )  # fmt: skip
     return "".join(_csv(TRIAL_COLUMNS, rows))

@@ -20,6 +20,7 @@ from linkladder.model import (
     End,
     Experiment,
     ExperimentResult,
+    Path,
     Protocol,
     RungName,
     RungResult,
@@ -53,7 +54,7 @@ class Cell:
 class Matrix:
     """Rates in one direction by number of streams and window."""
 
-    direction: str
+    which: str  # the direction, or the pairs of more than two ends, in words
     special: str  # what its settings have in common apart from streams and windows; mostly ''
     windows: tuple[str, ...]
     rows: tuple[tuple[int, tuple[Cell | None, ...]], ...]
@@ -108,7 +109,7 @@ def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     intervals = []
     for c in judged.changes:
         p, base = asked[c.experiment], asked[c.baseline]
-        words = f"{phrases.difference(p, base)} ({phrases.beside(p, base)})"
+        words = f"{phrases.difference(p, base)} ({phrases.beside(p, base, result.paths)})"
         intervals += [(words, f) for f in c.figures[:1]]
     return tuple(Markup(drawn) for drawn in (*made, compared.intervals(intervals)) if drawn)
 
@@ -130,13 +131,14 @@ def _held_against(result: RungResult, loaded: Sequence[int], deal: Contract) -> 
     return None if within or len(paths) < len(result.paths) else of_shared(deal)
 
 
-def ladder(judged: DocumentJudgement, deal: Contract | None) -> Markup:
+def ladder(document: Document, judged: DocumentJudgement, deal: Contract | None) -> Markup:
     """The picture on the first page: each rung with the rate of its best TCP setting in each direction."""
     rows = []
-    for r in judged.rungs:
+    for measured, r in zip(document.rungs, judged.rungs, strict=True):
         verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
-        forward, reverse = (r.by_direction.get(way) for way in (Direction.FORWARD, Direction.REVERSE))
-        rows.append((r.rung, verdict, page_text.css(r.verdict), forward, reverse))
+        one_way = (Direction.FORWARD, Direction.REVERSE)
+        rates = tuple((phrases.way(way, measured.paths), r.by_direction.get(way)) for way in one_way)
+        rows.append(svg.LadderRung(r.rung, verdict, page_text.css(r.verdict), rates))
     needed = deal.pass_ratio * ceiling(deal).bps if deal else None
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
@@ -152,6 +154,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
             e,
             _held_against(result, e.parameters.paths, deal) if bounded else None,
             [one for one in downs if one.experiment == e.parameters.id],
+            result.paths,
         )
         for e in streams
     }
@@ -167,9 +170,9 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),
         matrices=_matrices(result),
-        rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),
+        rows=tuple(_row(j, parameters[j.experiment], result.paths) for j in judged.experiments),
         others=tuple(
-            (phrases.arm(e.parameters), phrases.outcome(e.parameters, t))
+            (phrases.arm(e.parameters, paths=result.paths), phrases.outcome(e.parameters, t, paths=result.paths))
             for e in result.experiments
             if e not in streams
             for t in e.trials
@@ -177,17 +180,19 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         charts=tuple(c for name, drawn in charts.items() if name in main for c in drawn),
         more_charts=tuple(c for name, drawn in charts.items() if name not in main for c in drawn),
         paths=tuple(
-            (f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}", lines)
+            (phrases.trial(e.parameters, t.repeat, paths=result.paths), lines)
             for e in result.experiments
             for t in e.trials
             if (lines := phrases.each_path(e.parameters, t, result.paths))
         ),
-        failed=tuple((phrases.arm(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
-        rfc6349=tuple((r.direction, page_text.rfc6349_words(r)) for r in judged.rfc6349),
+        failed=tuple(
+            (phrases.arm(e.parameters, paths=result.paths), t) for e in result.experiments for t in e.trials if not t.ok
+        ),
+        rfc6349=tuple((phrases.way(r.direction, result.paths), page_text.rfc6349_words(r)) for r in judged.rfc6349),
     )
 
 
-def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
+def _row(j: ExperimentJudgement, e: ExperimentResult, paths: Sequence[Path]) -> Row:
     good = [t for t in e.trials if t.ok]
     spread = j.spread
     text = units.rates(spread.minimum, spread.maximum) if spread else "-"
@@ -200,7 +205,7 @@ def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
     busiest = [max((use.busiest for t in good if (use := t.end(end).cpu)), default=None) for end in End]
     shown = " / ".join("-" if b is None else f"{b:.0f} %" for b in busiest)
     return Row(
-        setting=_named(e.parameters, j.direction),
+        setting=_named(e.parameters, j.direction, paths),
         judged=j,
         repeats=f"{len(good)} of {max(len(e.trials), e.parameters.repeats)}",
         range=text,
@@ -218,7 +223,7 @@ def _matrices(result: RungResult) -> tuple[Matrix, ...]:
         if e.parameters.protocol is Protocol.TCP:
             families.setdefault((e.parameters.direction, family(e.parameters)), []).append(e)
     found = []
-    for (way, _), cells in sorted(families.items(), key=lambda item: WAYS.index(item[0][0])):
+    for _, cells in sorted(families.items(), key=lambda item: WAYS.index(item[0][0])):
         windows = list(dict.fromkeys(e.parameters.window for e in cells))
         best = max((e.median_bps or 0.0 for e in cells), default=0.0)
         by = {(e.parameters.streams, e.parameters.window): e for e in cells}
@@ -226,8 +231,10 @@ def _matrices(result: RungResult) -> tuple[Matrix, ...]:
             (n, tuple(_cell(by.get((n, w)), best) for w in windows))
             for n in sorted({e.parameters.streams for e in cells})
         )
-        special = phrases.special(cells[0].parameters)
-        found.append(Matrix(str(way), special, tuple(phrases.window(w) for w in windows), rows))
+        asked = cells[0].parameters
+        which = phrases.loaded(asked, result.paths)
+        special = phrases.special(asked, result.paths)
+        found.append(Matrix(which, special, tuple(phrases.window(w) for w in windows), rows))
     return tuple(found)
 
 
@@ -255,18 +262,23 @@ def _client(e: ExperimentResult) -> End:
     return End.NEAR if next(ran, "near") == "near" else End.FAR
 
 
-def _named(p: Experiment, way: str) -> str:
+def _named(p: Experiment, way: str, paths: Sequence[Path]) -> str:
     """The setting with its direction; if it measures both at once, with the direction `way`."""
-    return phrases.arm(p) if p.direction == way else f"{phrases.arm(p)}: {phrases.way(way)}"
+    name = phrases.arm(p, paths=paths)
+    if p.direction == way:
+        return name
+    return f"{name}: {phrases.loaded(p, paths, way)}"
 
 
-def _charts(e: ExperimentResult, deal: Contract | None, downs: Sequence[MemberDown]) -> list[Markup]:
+def _charts(
+    e: ExperimentResult, deal: Contract | None, downs: Sequence[MemberDown], paths: Sequence[Path]
+) -> list[Markup]:
     """`deal`: what its rate is held against; None: nothing."""
     drawn = []
     for way in ways(e.parameters):
         good = [t for t in e.trials if t.intervals]
         if good:
-            drawn.append(Markup(_chart(e.parameters, way, _telling(good, way), deal, downs)))
+            drawn.append(Markup(_chart(e.parameters, way, _telling(good, way), deal, downs, paths)))
     return drawn
 
 
@@ -288,6 +300,7 @@ def _chart(
     trials: list[TrialResult],
     deal: Contract | None,
     downs: Sequence[MemberDown],
+    paths: Sequence[Path],
 ) -> str:
     lines = []
     for n, t in enumerate(trials):
@@ -313,4 +326,4 @@ def _chart(
     seconds = max([x.end for t in trials for x in t.intervals])
     warm = next((x.start for x in trials[0].intervals if x.counted), 0.0)
     spans = [(m.since, m.until, card_down(m)) for m in downs if (m.repeat, m.direction) == (typical.repeat, way)]
-    return svg.over_time(_named(p, way), lines, cpu, levels, warm, seconds, spans)
+    return svg.over_time(_named(p, way, paths), lines, cpu, levels, warm, seconds, spans)

@@ -27,7 +27,7 @@ from linkladder.model import (
     best_rate,
 )
 from linkladder.phrases import arm, back, checked, out_of_reach, outcome
-from linkladder.phrases.company import pairs, path_name, several_ends
+from linkladder.phrases.ways import loaded, path_name, several_ends
 from linkladder.verdicts import RungJudgement
 
 REASON = 160  # characters of a tool's message that fit here; the results keep all of it
@@ -325,21 +325,15 @@ class Progress:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Of the rung whose trial runs now."""
-        return self._paths(self.trial.rung) if self.trial else ()
+        return self.paths_of(self.trial.rung) if self.trial else ()
 
-    def _paths(self, rung: RungName) -> tuple[Path, ...]:
+    def paths_of(self, rung: RungName) -> tuple[Path, ...]:
         return next((one.paths for one in (self.plan.rungs if self.plan else ()) if one.name == rung), ())
 
     def words(self, rung: RungName, asked: Experiment) -> str:
         """The setting, with several ends after the pairs that it loads: 'gamma to delta: TCP, 4 streams, ...'."""
-        paths, back = self._paths(rung), asked.direction is Direction.REVERSE
-        if not several_ends(paths):
-            return named(asked)
-        if asked.paths:
-            which = pairs(paths, asked.paths, Direction.REVERSE if back else Direction.FORWARD)
-        else:
-            which = "all paths at once, back" if back else "all paths at once"
-        return f"{which}: {named(asked, direction=False)}"
+        paths = self.paths_of(rung)
+        return f"{loaded(asked, paths)}: {named(asked, direction=False)}" if several_ends(paths) else named(asked)
 
     # --- time ------------------------------------------------------------------------
 

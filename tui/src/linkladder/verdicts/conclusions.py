@@ -89,6 +89,7 @@ class Difference:
     answer: Answer = Answer.UNDECIDED
     doubt: str = ""  # why an answer that the figures suggest is not given; '' if there is no doubt
     apart: bool = False  # all repeats of one run are far from all of the other's, but they are too few to be sure
+    pair: str = ""  # the ends that it loads, in words, where there are more than two
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class ComparedFigure:
     noise: float | None = None  # half the interval of the change; None if a run has only one repeat
     withheld: bool = False  # whether withheld CPU can explain the change, so that it is not reported as a difference
     repeats: tuple[int, int] = (0, 0)  # in each run
+    pair: str = ""  # the ends that it loads, in words, where there are more than two
 
 
 @dataclass(frozen=True)

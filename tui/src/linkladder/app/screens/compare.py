@@ -36,7 +36,7 @@ def comparison_page(found: Comparison, width: int) -> Text:
             out.append(f" {d.experiment}\n")
             above = (d.rung, d.experiment)
         said, style = word(d)
-        out.append(f"{f'   {phrases.way(d.direction)}':<{names}} ")
+        out.append(f"{f'   {d.pair or phrases.way(d.direction)}':<{names}} ")
         out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f} % ")
         out.append(f"{said}\n", style)
     if found.differences:

@@ -24,14 +24,14 @@ from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 MANY = 200  # trials; reading more takes so long that a summary is shown first
 
 
-def limiter_line(judged: RungJudgement) -> str:
+def limiter_line(rung: RungResult, judged: RungJudgement) -> str:
     """As 'What limits (far to near): ...', for the direction that carries less; '' if nothing was carried."""
     if judged.limiter is None:
         return ""
     if not judged.limiter.known:
         return judged.limiter.sentence  # the sentence says what is not known
     slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
-    where = f" ({phrases.way(slow)})" if len(judged.by_direction) > 1 and slow else ""
+    where = f" ({phrases.way(slow, rung.paths)})" if len(judged.by_direction) > 1 and slow else ""
     return f"What limits{where}: {judged.limiter.sentence}"
 
 
@@ -44,7 +44,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append_text(sentence(judged))
         if judged.ceiling:
             out.append(f" Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.")
-        if said := limiter_line(judged):
+        if said := limiter_line(rung, judged):
             out.append(f"\n{said}", "bold")
         out.append("\n\n")
     out.append_text(matrix(rung, judged, width))
@@ -52,9 +52,12 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
     if failed:
         out.append(f"\n\nFailed trials: {len(failed)}", "bold")
         for e, t in failed:
-            out.append(f"\n  {phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
+            out.append(f"\n  {phrases.trial(e.parameters, t.repeat, paths=rung.paths)}: {t.reason}")
     for line in (
-        line for e in rung.experiments for t in e.trials[-1:] for line in phrases.besides_the_rates(e.parameters, t)
+        line
+        for e in rung.experiments
+        for t in e.trials[-1:]
+        for line in phrases.besides_the_rates(e.parameters, t, rung.paths)
     ):
         out.append(f"\n{line}")
     if rung.evidence:

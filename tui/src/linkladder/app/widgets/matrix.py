@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rich.text import Text
@@ -10,10 +11,11 @@ from linkladder import phrases, units
 from linkladder.app.widgets.bars import bar
 from linkladder.model import Direction, End, Experiment, ExperimentResult, Protocol, RungResult
 from linkladder.model.same_setting import Identity, setting
-from linkladder.phrases import WAYS
+from linkladder.phrases import WAYS, several_ends
 from linkladder.verdicts import RungJudgement
 
 HEADS = {**WAYS, Direction.DUPLEX: "both ways, added"}
+OF_PAIRS = {**HEADS, Direction.FORWARD: "as named", Direction.REVERSE: "back"}  # heads below the names of pairs
 ROOMY = 112  # columns of a screen on which the share of the ceiling fits too
 HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
 
@@ -36,6 +38,15 @@ class Row:
     @property
     def tcp(self) -> bool:
         return self.asked.protocol is Protocol.TCP
+
+    def pairs(self, rung: RungResult) -> tuple[int, ...]:
+        """The paths that it loads, all if it names none, where there are more than two ends."""
+        return (self.asked.paths or tuple(range(len(rung.paths)))) if several_ends(rung.paths) else ()
+
+    def heading(self, rung: RungResult) -> str:
+        """What the columns do not show, and with more than two ends the pairs."""
+        pairs = phrases.loaded(self.asked, rung.paths, Direction.FORWARD) if several_ends(rung.paths) else ""
+        return ", ".join(filter(None, (phrases.special(self.asked, rung.paths), pairs)))
 
     @property
     def name(self) -> str:
@@ -71,7 +82,7 @@ def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
         if p.protocol in (Protocol.TCP, Protocol.UDP):
             cell = Cell(e, shares.get((p.id, p.direction.value)))
             rows.setdefault(setting(p), Row(p)).ways[p.direction] = cell
-    return sorted(rows.values(), key=lambda row: (phrases.special(row.asked), not row.tcp))
+    return sorted(rows.values(), key=lambda row: (phrases.special(row.asked, rung.paths), row.pairs(rung), not row.tcp))
 
 
 def most(rows: list[Row], ways: list[Direction]) -> float:
@@ -93,15 +104,14 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     tops = {way: most(rows, [both] if way is both else [w for w in ways if w is not both]) for way in ways}
     pages = [ways] if len(ways) < 3 else [ways[:2], ways[2:]]
     for page in pages:
-        out.append(_head(page, width) + "\n", "bold underline")
+        out.append(_head(page, width, OF_PAIRS if several_ends(rung.paths) else HEADS) + "\n", "bold underline")
         above = ""
         for row in rows:
             if not any(way in row.ways for way in page):
                 continue
-            special = phrases.special(row.asked)
-            if special != above:
-                out.append(f"{special}:\n", "dim")
-                above = special
+            if (heading := row.heading(rung)) != above:
+                out.append(f"{heading}:\n", "dim")
+                above = heading
             out.append(row.name)
             for way in page:
                 cell = row.ways.get(way)
@@ -112,10 +122,10 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     return out
 
 
-def _head(ways: list[Direction], width: int) -> str:
+def _head(ways: list[Direction], width: int, heads: Mapping[Direction, str]) -> str:
     roomy = width >= ROOMY
     wide, share = (ROOMY_HEAT, "of ceiling ") if roomy else (HEAT, "")
-    parts = [f"{'  ' + HEADS[way]:<{18 + wide}}{share}{'CPU, %':<9}" for way in ways]
+    parts = [f"{'  ' + heads[way]:<{18 + wide}}{share}{'CPU, %':<9}" for way in ways]
     return (f"{'streams':<8}{'window':<8}" + "".join(parts)).rstrip()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder.model import Direction, End, HostSample, Path
-from linkladder.phrases import company
+from linkladder.phrases import several_ends
 from linkladder.run.progress import Progress, TrialView
 
 Panel = tuple[str, HostSample | None]
@@ -15,7 +15,7 @@ def of(progress: Progress, trial: TrialView) -> tuple[Panel, Panel]:
     """The two ends of what is loaded; of more than two, this appliance and the busiest of the others."""
     paths, samples = progress.paths, trial.samples
     loaded = _loaded(paths, trial.experiment.paths)
-    if company.several_ends(paths) and len(loaded) == 2:
+    if several_ends(paths) and len(loaded) == 2:
         here, there = loaded
         return (here, _of(samples, here)), (there, _of(samples, there))
     near = (str(End.NEAR), samples.get(End.NEAR))
