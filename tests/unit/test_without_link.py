@@ -105,3 +105,26 @@ def judged(replaced: Callable[[int], TrialResult | None]) -> tuple[Any, LimiterK
     found = judge_document(document(both(RungName.SAME_HOST, 4e9), link)).rungs[-1]
     kinds = [j.limiter.kind for j in found.experiments if j.limiter and j.direction == Direction.FORWARD]
     return found.judgement, kinds[0] if kinds else None
+
+
+def test_cards_that_lose_their_links_again_and_again_are_told_once_with_the_trials_counted() -> None:
+    counted = {end: NicCounters("ix0", 68 * 10**8, 68 * 10**8, 10**7, 10**7, carrier_lost=1) for end in ("near", "far")}
+    link = both(RungName.DC_LINK, GOOD, nics=counted)
+    trials = sum(len(e.trials) for e in link.experiments)
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link)).rungs[-1].judgement
+    (said,) = (text for text in judged.findings if "lost their links meanwhile" in text)
+    assert trials > 2 and f"repeat 1, and {trials - 1} more trials) carried less than" in said
+    (concern,) = (c for c in judged.concerns if "lost their links meanwhile" in c.sentence)
+    assert concern.figures["times"] == 2 * trials
+
+
+def test_a_card_that_loses_its_link_once_is_told_with_its_trial() -> None:
+    link = both(RungName.DC_LINK, GOOD)
+    first = link.experiments[0]
+    lost = NicCounters("ix0", 68 * 10**8, 68 * 10**8, 10**7, 10**7, carrier_lost=1)
+    slow = tuple(dataclasses.replace(i, bytes=i.bytes // 3) if i.start == 5 else i for i in first.trials[0].intervals)
+    hit = changed(first.trials[0], intervals=slow, nics={"far": lost})
+    link = dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=(hit, *first.trials[1:])),))
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link)).rungs[-1].judgement
+    (said,) = (text for text in judged.findings if "lost its link meanwhile" in text)
+    assert said.startswith("ix0 of the far end") and said.endswith("near to far, repeat 1).")

@@ -187,23 +187,32 @@ def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
 
 
 def carriers(rung: RungResult) -> list[Concern]:
-    """Concerns about cards that lost their link during a trial, as the ends report, whatever the trial carried.
+    """Concerns about cards that lost their link during trials, as the ends report, whatever the trials carried.
 
-    If every second of the trial was at its usual rate, the card's report and the seconds contradict each other, unless
-    the link came back at once.
+    If every second of a trial was at its usual rate, the card's report and the seconds contradict each other, unless
+    the link came back at once. The same of the same cards is one concern, however many trials it is about.
     """
-    found = []
+    alike: dict[tuple[Cause, frozenset[tuple[str, str]]], list[tuple[Experiment, TrialResult]]] = {}
     for p, t in ((e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost):
-        figures = {"times": float(sum(c.times for c in t.carriers_lost))}
-        cause, said = Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost, rung.paths)
-        if t.ok and (rates := _slowest_second(t, p)) and rates[0] >= FULL * rates[1]:
-            cause, said = (
-                Cause.CONTRADICTION,
-                say.carried_without_link(p, t.repeat, t.carriers_lost, *rates, rung.paths),
-            )
+        cause = Cause.CONTRADICTION if _never_slow(t, p) else Cause.OWN_CARD
+        alike.setdefault((cause, frozenset((c.end, c.card) for c in t.carriers_lost)), []).append((p, t))
+    found = []
+    for (cause, _), trials in alike.items():
+        p, t = trials[0]
+        figures = {"times": float(sum(c.times for _, one in trials for c in one.carriers_lost))}
+        where = say.in_trials(p, t.repeat, len(trials), rung.paths)
+        said = say.carriers_in_trials(t.carriers_lost, where)
+        if rates := _never_slow(t, p) if cause is Cause.CONTRADICTION else None:
+            said = say.carried_without_link(t.carriers_lost, where, *rates)
             figures |= {"least_bps": rates[0], "usual_bps": rates[1]}
         found.append(Concern(cause, said, provisional=True, figures=figures))
     return found
+
+
+def _never_slow(t: TrialResult, p: Experiment) -> tuple[float, float] | None:
+    """The slowest second and the median one in bit/s of a good trial all of whose seconds were alike, else None."""
+    rates = _slowest_second(t, p) if t.ok else None
+    return rates if rates and rates[0] >= FULL * rates[1] else None
 
 
 def _slowest_second(t: TrialResult, p: Experiment) -> tuple[float, float] | None:

@@ -85,17 +85,22 @@ def carrier_in_rung(rung: str, card: CarrierLost, trials: int) -> str:
     return f"{rung}, {units.plural(trials, 'trial')}: {carriers_lost([card])}."
 
 
-def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost], paths: Sequence[Path]) -> str:
-    return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat, paths=paths)}).")
+def in_trials(p: Experiment, repeat: int, trials: int, paths: Sequence[Path]) -> str:
+    """The first of so many trials, and how many more: 'TCP, 4 streams, ..., repeat 1, and 11 more trials'."""
+    more = f", and {units.plural(trials - 1, 'more trial')}" if trials > 1 else ""
+    return f"{trial(p, repeat, paths=paths)}{more}"
 
 
-def carried_without_link(
-    p: Experiment, repeat: int, cards: Iterable[CarrierLost], least: float, usual: float, paths: Sequence[Path]
-) -> str:
-    """`least` and `usual`: the rates in bit/s of the trial's slowest second and of its median one."""
+def carriers_in_trials(cards: Iterable[CarrierLost], where: str) -> str:
+    """`where`: a text of `in_trials`."""
+    return units.sentence(f"{carriers_lost(cards)} ({where})")
+
+
+def carried_without_link(cards: Iterable[CarrierLost], where: str, least: float, usual: float) -> str:
+    """`where`: a text of `in_trials`; `least` and `usual`: of its slowest second and median one in bit/s."""
     return units.sentence(
-        f"{carriers_lost(cards)}. But no second of that trial ({trial(p, repeat, paths=paths)}) carried less than "
-        f"{units.rate(least)}, the usual one {units.rate(usual)}: the link was back at once, or was not lost at all."
+        f"{carriers_lost(cards)}. But no second meanwhile ({where}) carried less than {units.rate(least)}, the usual "
+        f"one {units.rate(usual)}: the link was back at once, or was not lost at all."
     )
 
 
