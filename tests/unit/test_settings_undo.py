@@ -6,7 +6,6 @@ The journal names a value that is in force already: putting it back is nothing t
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import pwd
 import resource
@@ -17,11 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from linkladder import host, locks, privilege, settings, wire
@@ -34,11 +31,7 @@ from linkladder.priv.undo import _wait as wait
 from linkladder.settings import overview
 from linkladder.settings.arming import ARMED, Undo
 from linkladder.settings.journal import NAME, Entry, Journal, Record
-
-LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
-MTU = str(host.setting("mtu", LOOPBACK))
-HERE = Record(host.boot_id(), (Entry("mtu", LOOPBACK, MTU, "1500"),))
-Process = subprocess.Popen[bytes]
+from undo_process import HERE, LOOPBACK, armed, asked, script, started
 
 
 @pytest.fixture
@@ -62,51 +55,6 @@ def changeable(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(host, "setting", lambda kind, target: now.get(kind))
     monkeypatch.setattr(privilege, "run", change)
     return now
-
-
-UNDO = """
-import sys
-from linkladder.priv import undo, verbs
-undo.SLOT = sys.argv[1]
-undo.serve(lambda verb, words: verbs.build("measure", verb, words, sys.argv[2]))
-"""
-
-
-def script(journal: Journal, slot: str) -> list[str]:
-    return [sys.executable, "-I", "-c", UNDO, f"{journal.folder}/{slot}-{{}}", host.system()]
-
-
-@dataclass
-class Armed:
-    """An undo process, and its holder's end of the socket."""
-
-    process: Process
-    said: socket.socket
-
-    def say(self, word: bytes) -> None:
-        self.said.sendall(word)
-
-    def ended(self, seconds: float = 20) -> int:
-        return self.process.wait(seconds)
-
-
-def asked(journal: Journal, seconds: float, steps: object = (("mtu", LOOPBACK, MTU),)) -> bytes:
-    return json.dumps({"folder": str(journal.folder), "seconds": seconds, "steps": steps}).encode() + b"\n"
-
-
-def started(journal: Journal, line: bytes, program: str = UNDO, **options: Any) -> Armed:
-    ours, theirs = socket.socketpair()
-    argv = [program if word == UNDO else word for word in script(journal, "slot")]
-    process = subprocess.Popen(argv, stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-    theirs.close()
-    socket.send_fds(ours, [line], [journal.descriptor])
-    return Armed(process, ours)
-
-
-def armed(journal: Journal, seconds: float, program: str = UNDO, **options: Any) -> Armed:
-    made = started(journal, asked(journal, seconds), program, **options)
-    assert made.said.recv(len(ARMED), socket.MSG_WAITALL) == ARMED
-    return made
 
 
 def test_it_acts_when_its_holder_is_gone(journal: Journal) -> None:
@@ -186,86 +134,6 @@ def test_who_says_nothing_has_nothing_undone(journal: Journal) -> None:
     undo.said.close()
     _, errors = undo.process.communicate(timeout=20)
     assert b"nobody said" in errors and journal.exists()
-
-
-TOUCHING = """
-import os, pathlib, sys
-from linkladder.priv import undo
-undo.SLOT = sys.argv[1]
-folder = pathlib.Path(sys.argv[1]).parent
-
-def build(verb, words):
-    return [lambda: (folder / "put-back").touch()]
-
-{}
-undo.serve(build)
-"""
-
-
-def test_what_goes_wrong_with_one_step_keeps_no_other_from_being_done(journal: Journal) -> None:
-    odd = "build = lambda verb, words: [lambda: (folder / 'put-back').touch() if words[1] == '2' else {}['x']]"
-    steps = (("mtu", LOOPBACK, "1"), ("mtu", LOOPBACK, "2"))
-    undo = started(journal, asked(journal, 60, steps), TOUCHING.replace("{}", odd, 1))
-    undo.said.close()
-    assert undo.ended() == 0 and (journal.folder / "put-back").exists()
-
-
-def test_where_nobody_can_look_before_it_the_steps_are_done(journal: Journal) -> None:
-    full = "def fork(): raise BlockingIOError(11, 'no more processes')\nos.fork = fork"
-    undo = armed(journal, 60, TOUCHING.format(full))
-    undo.said.close()
-    assert undo.ended() == 0 and (journal.folder / "put-back").exists()
-
-
-def test_a_process_of_the_holders_that_no_kill_ends_is_not_waited_for(journal: Journal, tmp_path: Path) -> None:
-    """As one that waits for a file system of its user's that does not answer."""
-    hangs = tmp_path / "python"
-    hangs.write_text(f"#!/bin/sh\necho $$ >>{tmp_path}/pids\nexec sleep 600\n")
-    hangs.chmod(0o755)
-    lasting = f"sys.executable = {str(hangs)!r}\nundo.LOOK = undo.READ_BACK = 0.5\nos.kill = lambda *_: None"
-    undo = armed(journal, 60, TOUCHING.format(lasting))
-    undo.said.close()
-    try:
-        assert undo.ended() == 0 and (journal.folder / "put-back").exists()
-    finally:
-        for pid in (tmp_path / "pids").read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
-
-
-def test_a_holder_who_is_nobody_here_is_refused_before_anything_is_changed(journal: Journal) -> None:
-    undo = started(journal, asked(journal, 60), env={"DOAS_USER": "no-such-user"})
-    _, errors = undo.process.communicate(timeout=20)
-    assert undo.process.returncode and b"there is no user 'no-such-user'" in errors and journal.exists()
-
-
-def handed_down() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
-
-
-def test_it_acts_whatever_its_caller_has_handed_down(journal: Journal) -> None:
-    """Children that nobody could wait for, and a limit that would kill it."""
-    undo = armed(journal, 60, preexec_fn=handed_down)
-    assert psutil.Process(undo.process.pid).rlimit(psutil.RLIMIT_CPU)[0] == psutil.RLIM_INFINITY
-    undo.said.close()
-    assert undo.ended() == 0 and not journal.exists()
-
-
-def test_it_keeps_one_descriptor_of_all_that_it_is_sent(journal: Journal) -> None:
-    """With many it could open nothing any more when it has to act."""
-    one = armed(journal, 60)
-    usual = psutil.Process(one.process.pid).num_fds()
-    one.say(b"done\n")
-    one.ended()
-    line = asked(journal, 60)
-    many = started(journal, line[:1])
-    for n in range(1, 20):
-        socket.send_fds(many.said, [line[n : n + 1]], [journal.descriptor])
-    many.say(line[20:])
-    assert many.said.recv(len(ARMED), socket.MSG_WAITALL) == ARMED
-    assert psutil.Process(many.process.pid).num_fds() == usual
-    many.say(b"done\n")
-    assert many.ended() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
