@@ -32,7 +32,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
-from linkladder.report import receive_queues
+from linkladder.report import card_queues
 from linkladder.verdicts import LimiterKind
 from linkladder.wire import CountersReply
 from trials import trial
@@ -54,7 +54,8 @@ def test_freebsd_tells_packets_of_each_queue_and_its_core(captures: Path) -> Non
     shown = (captures / "freebsd-15.1/vmstat-i-after.txt").read_text()
     values = freebsd_text.sysctls(shown.replace(": ", "="))
     assert freebsd_queues.packets(values) == {0: 418078, 1: 0}
-    assert freebsd_queues.cores(values) == {0: 0, 1: 1}
+    assert freebsd_queues.cores(values, "rxq") == freebsd_queues.cores(values, "txq") == {0: 0, 1: 1}
+    assert freebsd_queues.sent(values) == {0: 875888, 1: 0}
     assert freebsd_queues.interrupts(shown, "vmx0") == {0: 26436}
     assert freebsd_queues.interrupts(shown, "vmx") == {}
     others = {"dev.ix.1.queue3.rx_packets": "7", "dev.ixl.0.pf.rxq02.packets": "8", "dev.ix.1.queue3.tx_packets": "9"}
@@ -73,12 +74,12 @@ import json, socket
 from linkladder import host
 from linkladder.codec import to_json
 
-before = host.queues("qu1")
+before = host.queues(["qu1"])[0]
 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as card:
     card.bind(("qu0", 0))
     for _ in range(3000):
         card.send(bytes.fromhex("ffffffffffff0200000000010800") + bytes(60))
-print(json.dumps([to_json(before), to_json(host.queues("qu1")), to_json(host.queues("lo"))]))
+print(json.dumps([to_json(before), to_json(host.queues(["qu1"])[0]), to_json(host.queues(["lo"])[0])]))
 """
 
 
@@ -170,16 +171,16 @@ def test_the_queues_of_the_fastest_trial_stand_in_a_table() -> None:
     ]
     asked = Experiment("tcp-4s-forward", direction=Direction.FORWARD)
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(asked, tuple(made)),))
-    (table,) = receive_queues.tables(rung)
+    (table,) = card_queues.tables(rung)
     assert table.caption == "Receive queues of the cards, near to far, in the fastest trial (tcp-4s-forward, repeat 2)"
     assert table.rows == (
         ("far vmx1 queue 0", "100000 packets", "25 %", "0", "30 %"),
         ("far vmx1 queue 1", "300000 packets", "75 %", "1", "97 %"),
     )
-    assert [line.split()[:2] for line in receive_queues.lines(table)][1] == ["Receive", "queue"]
+    assert [line.split()[:2] for line in card_queues.lines(table)][1] == ["Receive", "queue"]
     single = replace(made[0], ends=(EndRecord("near"), heard(four(7))))
     alone = replace(rung, experiments=(ExperimentResult(asked, (single,)),))
-    assert receive_queues.tables(alone) == (), "a single queue tells nothing that the core does not"
+    assert card_queues.tables(alone) == (), "a single queue tells nothing that the core does not"
 
 
 def test_the_table_of_queues_is_in_the_page_and_in_what_show_prints(
@@ -199,3 +200,52 @@ def test_the_table_of_queues_is_in_the_page_and_in_what_show_prints(
     assert "far vmx1 queue 1" in capsys.readouterr().out
     assert cli.main(["report", str(file), "--html", str(tmp_path / "page.html"), "--unsigned"]) == 0
     assert "<th>far vmx1 queue 1</th>" in (tmp_path / "page.html").read_text()
+
+
+FOUND = """
+import json
+from linkladder import host
+from linkladder.codec import to_json
+
+print(json.dumps([to_json(host.queues([card])[1]) for card in ("qu9", "lo")]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a network namespace needs root and Linux")
+def test_the_transmit_queues_of_a_real_card_are_found() -> None:
+    """An ifb: the lab's own cards, veth, count nothing that their queues send."""
+    script = 'mount -t sysfs none /sys; ip link add qu9 numtxqueues 2 type ifb; ip link set qu9 up; exec "$@"'
+    argv = ["unshare", "--net", "--mount", "sh", "-ec", script, "sh", sys.executable, "-c", FOUND]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    card, loopback = json.loads(done.stdout)
+    assert [(q["card"], q["number"], q["packets"]) for q in card] == [("qu9", 0, 0), ("qu9", 1, 0)]
+    assert loopback == []
+    named = {"tx_queue_1_packets": 5, "tx_queue_0_packets": 6, "tx_queue_0_bytes": 9, "rx_queue_0_packets": 7}
+    assert linux_queues.sending_queues("e", named) == (QueueCounters("e", 0, 6), QueueCounters("e", 1, 5))
+
+
+def test_a_trial_has_what_went_out_meanwhile() -> None:
+    watched, card = Watched("near"), NicCounters("vmx1")
+    for sent in ((100, 50), (400, 950)):
+        reply = CountersReply("vmx1", card, TcpCounters(), None, 1, sending_queues=four(*sent))
+        watched.count("10.0.0.1", reply)
+    made = watched.record(Experiment("x", duration=5), 0.0, 0.0)
+    assert made.sending_queues == four(300, 900) and made.queues == ()
+
+
+def test_the_table_of_transmit_queues_tells_of_one_that_sent_nearly_all_and_only_then() -> None:
+    def caption(*packets: int) -> str:
+        near = EndRecord("near", heard(()).cpu, sending_queues=four(*packets))
+        made = trial("t", 0, goodput_bps=1e9, by_direction={"forward": 1e9}, ok=True)
+        made = replace(made, ends=(near, heard(())))
+        asked = ExperimentResult(Experiment("tcp-4s-forward", direction=Direction.FORWARD), (made,))
+        (table,) = card_queues.tables(RungResult(RungName.DC_LINK, experiments=(asked,)))
+        assert table.heads[:2] == ("Transmit queue", "Went out")
+        assert table.rows[1][:4] == ("near vmx1 queue 1", f"{packets[1]} packets", table.rows[1][2], "1")
+        return table.caption
+
+    spread = "Transmit queues of the cards, near to far, in the fastest trial (tcp-4s-forward, repeat 1)"
+    assert caption(500_000, 400_000) == caption(700_000, 300_000) == spread
+    assert caption(9, 900_000) == f"{spread}; of near one queue sent nearly all"
+    assert caption(1, 700) == spread, "too few to tell"

@@ -381,8 +381,8 @@ class Service:
             of_itself = replace(nic, rx_bytes=0, tx_bytes=0, rx_packets=0, tx_packets=0)
             nic = replace(sums.of_nics((of_itself, *members)), name=name, carrier_lost=nic.carrier_lost)
         starved, dropped = host.starvation(), host.udp_dropped()
-        queues = tuple(queue for card in (name, *(m.name for m in members)) for queue in host.queues(card))
-        return wire.CountersReply(name, nic, host.tcp_counters(), starved, total, members, dropped, queues)
+        queues = host.queues([name, *(m.name for m in members)])
+        return wire.CountersReply(name, nic, host.tcp_counters(), starved, total, members, dropped, *queues)
 
     async def do_sockets(self, request: wire.Sockets) -> wire.SocketsReply:
         tell = host.windows if request.windows else host.sockets

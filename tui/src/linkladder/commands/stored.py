@@ -16,7 +16,7 @@ from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
-from linkladder.report import receive_queues
+from linkladder.report import card_queues
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
 
@@ -100,8 +100,8 @@ def _show(args: argparse.Namespace) -> int:
                     _say(f"    {line}")
                 if args.raw:
                     _raw(trial)
-        for table in receive_queues.tables(rung):
-            for line in receive_queues.lines(table):
+        for table in card_queues.tables(rung):
+            for line in card_queues.lines(table):
                 _say(f"  {line}")
     _say(f"\n{judge_document(document).sentence}\nlinkladder judge {args.run} says why, rung by rung")
     return 0

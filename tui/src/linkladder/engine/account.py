@@ -139,15 +139,16 @@ class Watched:
         made = EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
         known = first.udp_dropped is not None and last.udp_dropped is not None
         dropped = max(0, (last.udp_dropped or 0) - (first.udp_dropped or 0)) if known else None
-        return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped, queues=self._queues())
+        made = replace(made, queues=self._queues("queues"), sending_queues=self._queues("sending_queues"))
+        return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped)
 
-    def _queues(self) -> tuple[QueueCounters, ...]:
-        """What came in by each receive queue in the trial; a queue that is new, or was set back, tells nothing, and
+    def _queues(self, side: str) -> tuple[QueueCounters, ...]:
+        """What passed by each queue of that side in the trial; one that is new, or was set back, tells nothing, and
         neither does a card that counted nothing for any: some drivers have the counters and do not use them.
         """
-        began = {(one.card, one.number): one for seen in self.before.values() for one in seen.queues}
-        ended = {(one.card, one.number): one for seen in self.after.values() for one in seen.queues}
-        made = [_come_in(began[key], one) for key, one in ended.items() if key in began][:MOST_QUEUES]
+        began = {(one.card, one.number): one for seen in self.before.values() for one in getattr(seen, side)}
+        ended = {(one.card, one.number): one for seen in self.after.values() for one in getattr(seen, side)}
+        made = [_passed(began[key], one) for key, one in ended.items() if key in began][:MOST_QUEUES]
         counts = {one.card for one in made if one.packets or one.interrupts}
         return tuple(one for one in made if one.card in counts and min(one.packets or 0, one.interrupts or 0) >= 0)
 
@@ -195,7 +196,7 @@ def _difference(blank: Record, first: Record, last: Record) -> Record:
     return replace(blank, **changed)
 
 
-def _come_in(first: QueueCounters, last: QueueCounters) -> QueueCounters:
+def _passed(first: QueueCounters, last: QueueCounters) -> QueueCounters:
     def more(before: int | None, after: int | None) -> int | None:
         return None if before is None or after is None else after - before
 

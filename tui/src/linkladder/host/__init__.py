@@ -15,6 +15,8 @@ and reported.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl
 from linkladder.host.cores import confined, on_cores, own_cores, pinned, place
@@ -90,9 +92,14 @@ def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
     return backend().nic_counters(detail)
 
 
-def queues(name: str) -> tuple[QueueCounters, ...]:
-    """What came in by each receive queue of a card, and the core that takes it; () if the system does not tell."""
-    return backend().queues(name)[:MOST_QUEUES]
+def queues(cards: Sequence[str]) -> tuple[tuple[QueueCounters, ...], tuple[QueueCounters, ...]]:
+    """What passed by each receive and each transmit queue of the cards; () if the system does not tell."""
+    received, sent = zip(*(backend().queues(card) for card in cards), strict=True)
+    return _few(received), _few(sent)
+
+
+def _few(by_card: Iterable[tuple[QueueCounters, ...]]) -> tuple[QueueCounters, ...]:
+    return tuple(queue for of_one in by_card for queue in of_one[:MOST_QUEUES])
 
 
 def tcp_counters() -> TcpCounters:

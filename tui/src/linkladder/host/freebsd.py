@@ -103,15 +103,19 @@ class FreeBSD:
         counted = {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
         return {name: replace(counters, carrier_lost=lost[name]) for name, counters in counted.items()}
 
-    def queues(self, name: str) -> tuple[QueueCounters, ...]:
+    def queues(self, name: str) -> tuple[tuple[QueueCounters, ...], tuple[QueueCounters, ...]]:
         if not (values := _driver(name)):
-            return ()
-        packets = freebsd_queues.packets(values)
+            return (), ()
+        packets, sent = freebsd_queues.packets(values), freebsd_queues.sent(values)
         interrupts = {} if packets else freebsd_queues.interrupts(output(["vmstat", "-i"]), name)
-        cores = freebsd_queues.cores(values)
-        return tuple(
+        cores, of_sending = freebsd_queues.cores(values, "rxq"), freebsd_queues.cores(values, "txq")
+        received = tuple(
             QueueCounters(name, n, packets.get(n), interrupts.get(n), place_of(cores[n]) if n in cores else None)
             for n in sorted({*packets, *interrupts})
+        )
+        return received, tuple(
+            QueueCounters(name, n, count, core=place_of(of_sending[n]) if n in of_sending else None)
+            for n, count in sorted(sent.items())
         )
 
     def tcp_counters(self) -> TcpCounters:

@@ -1,4 +1,4 @@
-"""Pure functions that read what FreeBSD tells of a card's receive queues."""
+"""Pure functions that read what FreeBSD tells of a card's queues."""
 
 from __future__ import annotations
 
@@ -10,14 +10,24 @@ from collections.abc import Mapping
 _PACKETS = re.compile(
     r"\.(?:rxq|rxstat|queue)_?(\d+)\.(?:hstats\.(?:ucast|mcast|bcast)_packets|rx_packets|packets|ipackets)$"
 )
-_CORE = re.compile(r"\.iflib\.rxq_?(\d+)\.cpu$")
+_SENT = re.compile(r"\.txq(\d+)\.hstats\.[um]cast_packets$")  # as vmx does
+_CORE = re.compile(r"\.iflib\.([rt]xq)_?(\d+)\.cpu$")
 
 
 def packets(values: Mapping[str, str]) -> dict[int, int]:
     """What came in by each receive queue, by the driver's sysctls; {} of a driver that counts none."""
+    return _by_queue(values, _PACKETS)
+
+
+def sent(values: Mapping[str, str]) -> dict[int, int]:
+    """What went out by each transmit queue, by the driver's sysctls; {} of a driver that is not known to count it."""
+    return _by_queue(values, _SENT)
+
+
+def _by_queue(values: Mapping[str, str], named: re.Pattern[str]) -> dict[int, int]:
     found: Counter[int] = Counter()
     for name, value in values.items():
-        if (match := _PACKETS.search(name)) and value.isdecimal():
+        if (match := named.search(name)) and value.isdecimal():
             found[int(match[1])] += int(value)
     return dict(found)
 
@@ -28,7 +38,7 @@ def interrupts(table: str, card: str) -> dict[int, int]:
     return {int(number): int(count) for number, count in named}
 
 
-def cores(values: Mapping[str, str]) -> dict[int, int]:
-    """The core that each receive queue is bound to; moving an interrupt does not change it."""
+def cores(values: Mapping[str, str], side: str) -> dict[int, int]:
+    """The core that each queue of a side, 'rxq' or 'txq', is bound to; moving an interrupt does not change it."""
     found = ((_CORE.search(name), value.strip()) for name, value in values.items())
-    return {int(match[1]): int(value) for match, value in found if match and value.isdecimal()}
+    return {int(match[2]): int(value) for match, value in found if match and match[1] == side and value.isdecimal()}

@@ -131,7 +131,7 @@ def queues(values: dict[str, str], side: str) -> int | None:
 
 def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
     """The cores that a driver's receive queues are bound to."""
-    return tuple(sorted(set(cores(values).values())))
+    return tuple(sorted(set(cores(values, "rxq").values())))
 
 
 def registered(table: str) -> tuple[str, ...]:

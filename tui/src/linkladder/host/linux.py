@@ -11,7 +11,7 @@ from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
 from linkladder.host.linux_carrier import carriers_lost
-from linkladder.host.linux_queues import queue_cores, queues, served_by
+from linkladder.host.linux_queues import queue_cores, queues, sending_queues, served_by
 from linkladder.host.programs import document, output, read
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.model.settings import LINUX, both_ways, kernel_names
@@ -95,9 +95,10 @@ class Linux:
             counted = {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
         return {n: replace(c, carrier_lost=lost.get(n)) for n, c in counted.items()}
 
-    def queues(self, name: str) -> tuple[QueueCounters, ...]:
+    def queues(self, name: str) -> tuple[tuple[QueueCounters, ...], tuple[QueueCounters, ...]]:
         with Interfaces() as interfaces:
-            return queues(name, interfaces.statistics(name))
+            statistics = interfaces.statistics(name)
+        return queues(name, statistics), sending_queues(name, statistics)
 
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))

@@ -1,4 +1,4 @@
-"""Finds which cores serve the receive queues of a Linux card, and how much comes in by each."""
+"""Finds which cores serve the receive queues of a Linux card, and how much passes by each and by those that send."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ MANY = 512  # the most interrupts of one card that are read
 _PACKETS = re.compile(
     r"^(?:rx_queue_(\d+)_(?:xdp_)?packets|rx-?(\d+)[._](?:rx_)?packets|queue_(\d+)_rx_cnt|rx_packets\[(\d+)\])$"
 )
+_SENT = re.compile(r"^tx_queue_(\d+)_packets$")
 _OF_QUEUE = re.compile(r"(?:rx|input|comp)[-.]?(\d+)", re.IGNORECASE)
 
 
@@ -39,6 +40,13 @@ def queues(name: str, statistics: Mapping[str, int]) -> tuple[QueueCounters, ...
         core = place_of(cores[0]) if len(cores) == 1 else None
         found.append(QueueCounters(name, number, packets.get(number), count, core))
     return tuple(found)
+
+
+def sending_queues(name: str, statistics: Mapping[str, int]) -> tuple[QueueCounters, ...]:
+    """Each transmit queue's packets by the driver's statistics; which core sends is the sender's choice."""
+    named = ((_SENT.match(word), count) for word, count in statistics.items())
+    sent = {int(match[1]): count for match, count in named if match}
+    return tuple(QueueCounters(name, number, count) for number, count in sorted(sent.items()))
 
 
 def packets_by_queue(statistics: Mapping[str, int]) -> dict[int, int]:

@@ -147,7 +147,7 @@ class NicCounters:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounters:
-    """A receive queue of a card: how much came in by it since boot, or in a trial, and which core takes it."""
+    """A queue of a card: how much passed by it since boot, or in a trial, and which core serves it."""
 
     card: str
     number: int

@@ -97,6 +97,7 @@ class EndRecord:
     held_up: tuple[HeldUp, ...] = ()  # in order of time; of very many the longest
     udp_dropped: int | None = None  # datagrams that arrived and found their socket full
     queues: tuple[QueueCounters, ...] = ()  # the receive queues of those cards and members
+    sending_queues: tuple[QueueCounters, ...] = ()  # their transmit queues, of which few drivers count the packets
 
     def of(self, name: str) -> bool:
         """Is it the record of the run's end of that name?"""

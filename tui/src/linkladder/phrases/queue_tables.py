@@ -1,12 +1,18 @@
-"""Puts the table of receive queues into words."""
+"""Puts the tables of receive and transmit queues into words."""
 
 from __future__ import annotations
 
 HEADS = ("Receive queue", "Came in", "Share", "Core", "Core busy")
+SENDING_HEADS = ("Transmit queue", "Went out", *HEADS[2:])
 
 
-def caption(way: str, experiment: str, repeat: int) -> str:
-    return f"Receive queues of the cards, {way}, in the fastest trial ({experiment}, repeat {repeat + 1})"
+def caption(sending: bool, way: str, experiment: str, repeat: int) -> str:
+    kind = "Transmit" if sending else "Receive"
+    return f"{kind} queues of the cards, {way}, in the fastest trial ({experiment}, repeat {repeat + 1})"
+
+
+def by_one(end: str) -> str:
+    return f"of {end} one queue sent nearly all"
 
 
 def queue(end: str, card: str, number: int) -> str:

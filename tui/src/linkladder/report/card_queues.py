@@ -1,10 +1,11 @@
-"""Makes the table of receive queues: what came in by each in the fastest trial of a direction, and its core."""
+"""Makes the tables of cards' queues: what passed by each in the fastest trial of a direction, and its core."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from linkladder import units
+from linkladder.judge.busy_queues import FEW, NEARLY_ALL
 from linkladder.model import Direction, EndRecord, Protocol, QueueCounters, RungResult, TrialResult
 from linkladder.phrases import queue_tables as words
 from linkladder.phrases.ways import way
@@ -12,8 +13,8 @@ from linkladder.report.bundle_tables import WAYS, Table
 
 
 def tables(rung: RungResult) -> tuple[Table, ...]:
-    """A table for each direction in which the cards' receive queues were counted, of more than one queue."""
-    made = [_table(rung, direction) for direction in WAYS]
+    """A table for each direction and side in which the cards' queues were counted, of more than one queue."""
+    made = [_table(rung, direction, sending) for direction in WAYS for sending in (False, True)]
     return tuple(table for table in made if len(table.rows) > 1)
 
 
@@ -26,28 +27,36 @@ def lines(table: Table) -> Iterator[str]:
         yield "  ".join(f"{text:<{width}}" for text, width in zip(row, wide, strict=True)).rstrip()
 
 
-def _table(rung: RungResult, direction: Direction) -> Table:
+def _table(rung: RungResult, direction: Direction, sending: bool) -> Table:
     counted = [
         (trial.goodput_bps, n, e.parameters.id, trial)
         for n, e in enumerate(rung.experiments)
         for trial in e.trials
         if trial.ok and e.parameters.protocol in (Protocol.TCP, Protocol.UDP) and e.parameters.direction is direction
-        if _receivers(trial, direction)
+        if _queues(trial, direction, sending)
     ]
     if not counted:
         return Table("", (), ())
     *_, name, trial = max(counted, key=lambda one: (one[0], -one[1]))
-    rows = [row for end in _receivers(trial, direction) for row in _rows(end)]
-    return Table(words.caption(way(direction, rung.paths), name, trial.repeat), words.HEADS, tuple(rows))
+    seen = _queues(trial, direction, sending)
+    rows = [row for end, queues in seen for row in _rows(end, queues)]
+    caption = words.caption(sending, way(direction, rung.paths), name, trial.repeat)
+    notes = [words.by_one(end.name) for end, queues in seen if sending and _by_one(queues)]
+    return Table("; ".join([caption, *notes]), words.SENDING_HEADS if sending else words.HEADS, tuple(rows))
 
 
-def _receivers(trial: TrialResult, direction: Direction) -> list[EndRecord]:
-    return [end for end in trial.receivers(direction) if end.queues]
+def _queues(
+    trial: TrialResult, direction: Direction, sending: bool
+) -> list[tuple[EndRecord, tuple[QueueCounters, ...]]]:
+    """Each end that sends, or receives, with its queues."""
+    if sending:
+        return [(end, end.sending_queues) for end in trial.senders(direction) if end.sending_queues]
+    return [(end, end.queues) for end in trial.receivers(direction) if end.queues]
 
 
-def _rows(end: EndRecord) -> Iterator[tuple[str, ...]]:
-    whole = sum(map(_count, end.queues))
-    for queue in end.queues:
+def _rows(end: EndRecord, queues: tuple[QueueCounters, ...]) -> Iterator[tuple[str, ...]]:
+    whole = sum(map(_count, queues))
+    for queue in queues:
         busy = end.cpu.per_core if end.cpu else ()
         known = queue.core is not None and queue.core < len(busy)
         yield (
@@ -57,6 +66,12 @@ def _rows(end: EndRecord) -> Iterator[tuple[str, ...]]:
             "-" if queue.core is None else f"{queue.core}",
             units.share(busy[queue.core] / 100) if known and queue.core is not None else "-",
         )
+
+
+def _by_one(queues: tuple[QueueCounters, ...]) -> bool:
+    """Whether one of several queues sent nearly all, by the threshold of the receiving side."""
+    counts = [_count(queue) for queue in queues]
+    return len(counts) > 1 and max(counts) >= NEARLY_ALL * max(FEW, sum(counts))
 
 
 def _count(queue: QueueCounters) -> int:

@@ -28,7 +28,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
-from linkladder.report import bundle_tables, compared, page_text, receive_queues, svg
+from linkladder.report import bundle_tables, card_queues, compared, page_text, svg
 from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
@@ -166,7 +166,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         css=page_text.css(judged.verdict),
         company=Markup(paths_picture(judged.company, "Every path by itself and with all")) if judged.company else "",
         bundles=bundle_tables.tables(document, result, judged.bundles),
-        queues=receive_queues.tables(result),
+        queues=card_queues.tables(result),
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),
         matrices=_matrices(result),

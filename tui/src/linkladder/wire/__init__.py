@@ -70,7 +70,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 15  # the version, which must be the same at both ends
+PROTOCOL = 16  # the version, which must be the same at both ends
 
 __all__ = [
     "IDLE_LIMIT",

@@ -90,7 +90,8 @@ class CountersReply:
     memory_total: int
     members: tuple[NicCounters, ...] = ()  # the members' counters, if the card is a bundle
     udp_dropped: int | None = None  # datagrams that were dropped because their socket was full
-    queues: tuple[QueueCounters, ...] = ()  # of the card, and of its members
+    queues: tuple[QueueCounters, ...] = ()  # the receive queues of the card, and of its members
+    sending_queues: tuple[QueueCounters, ...] = ()
 
 
 @dataclass(frozen=True)
