@@ -70,7 +70,7 @@ async def test_a_loan_that_is_out_is_shown_with_its_time_left_and_goes(size: tup
         await until(pilot, "Left changed (d: details) mtu vmx1: 1500 -> 9000")
         backend.lent = OnLoan((), left_behind=True, failed="it is not known which settings")
         await until(pilot, "Left changed (d: details) it is not known which settings")
-        backend.lent = OnLoan((), after_restart="this machine was restarted")
+        backend.lent = OnLoan((), notice="this machine was restarted")
         await until(pilot, "(d: details) this machine was restarted")
         backend.lent = None
         while "was restarted" in seen(app):

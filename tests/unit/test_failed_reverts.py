@@ -62,9 +62,9 @@ async def test_what_something_else_changed_on_loan_is_put_back_and_told_until_a_
     assert kernel.all() == BEFORE
     said = "mtu vmx1 was changed to 8000 by something else while it was on loan as 9000; it went back to 1500"
     seen = overview.on_loan()
-    assert seen and not seen.left_behind and seen.after_restart.count(said) == 1
-    assert seen.after_restart.count("something else") == 1, "nothing else was touched"
-    assert overview.findings()[0][:2] == (False, seen.after_restart)
+    assert seen and not seen.left_behind and seen.notice.count(said) == 1
+    assert seen.notice.count("something else") == 1, "nothing else was touched"
+    assert overview.findings()[0][:2] == (False, seen.notice)
     accepted.accept(str(own_state))
     assert overview.on_loan() is None
 
@@ -79,7 +79,7 @@ def test_the_first_start_after_a_power_cut_closes_the_record_of_a_loan(kernel: K
     assert (left := overview.on_loan()) and left.left_behind
     assert cli.main(["agent", "--settle"]) == 0
     seen = overview.on_loan()
-    assert seen and not seen.left_behind and "this machine was restarted, and it ended a loan" in seen.after_restart
+    assert seen and not seen.left_behind and "this machine was restarted, and it ended a loan" in seen.notice
     assert cli.main(["agent", "--settle"]) == 0, "with nothing to settle"
 
 
@@ -94,9 +94,9 @@ async def test_a_failed_revert_outlives_a_restart_in_words(kernel: Kernel, own_s
     assert await settings.recover() == ()
     seen = overview.on_loan()
     assert seen and not seen.left_behind and not seen.changes
-    assert "before it, this could not be put back: mtu vmx1 could not be set to 1500" in seen.after_restart
-    assert "after the restart mtu vmx1 is 1500, " in seen.after_restart
-    assert overview.findings()[0][:2] == (False, seen.after_restart)
+    assert "before it, this could not be put back: mtu vmx1 could not be set to 1500" in seen.notice
+    assert "after the restart mtu vmx1 is 1500, " in seen.notice
+    assert overview.findings()[0][:2] == (False, seen.notice)
     await settings.settle()  # it is right again, so runs may start
     assert overview.on_loan() == seen, "until somebody has seen it"
     accepted.accept(str(own_state))

@@ -319,10 +319,10 @@ def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:
     os.utime(own_state / "settings.journal", (0, time.time() - 5))
     seen = overview.on_loan(own_state)
     assert seen and seen.changes == ("mtu llgone0: 1500 -> 9000",) and not seen.left_behind
-    assert seen.left is not None and 0 < seen.left <= 10
+    assert seen.seconds_left is not None and 0 < seen.seconds_left <= 10
     made.renewed()
     renewed = overview.on_loan(own_state)
-    assert renewed and renewed.left is not None and seen.left < renewed.left <= 15
+    assert renewed and renewed.seconds_left is not None and seen.seconds_left < renewed.seconds_left <= 15
     made.unlock()
     left = overview.on_loan(own_state)
     assert left and left.left_behind

@@ -32,7 +32,7 @@ class Setting:
     name: str
     shipped: str = ""
     current: str = ""
-    in_force: bool | None = None
+    in_force: bool | None = None  # None if that cannot be told here
     why: str = ""  # why it is not in force
     purpose: str = ""
 
@@ -65,9 +65,9 @@ class PlanChoice:
 
     name: str
     title: str = ""
-    seconds: float = 0.0
+    seconds: float = 0.0  # if every verdict is settled as early as can be
     trials: int = 0
-    longest: float = 0.0  # seconds if no verdict is settled early
+    longest: float = 0.0  # seconds if none is settled early
 
 
 class PairStage(StrEnum):
@@ -129,7 +129,7 @@ class HomeView:
     last: RunSummary | None = None
     resumable: RunSummary | None = None
     last_plan: str = ""  # the plan of the newest run
-    unread: str = ""  # why the stored runs cannot be read
+    unreadable: str = ""  # why the stored runs cannot be read
     hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's facts from its latest run
     restart: str = ""  # about a run that waits for a restart, or was ended by one
 
@@ -151,7 +151,8 @@ class Session(Protocol):
     def holder(self) -> str:
         """Who holds the controls, in words."""
 
-    async def poll(self) -> list[Entry]: ...
+    async def poll(self) -> list[Entry]:
+        """What has come into the log since the last call."""
 
     async def control(self, verb: str, text: str = "") -> None:
         """Send an order; `verb` is skip, repeat, pause, resume, cancel, proceed or note."""
@@ -165,7 +166,8 @@ class Session(Protocol):
 class Backend(Protocol):
     def home(self) -> HomeView: ...
 
-    def facts(self) -> HostFacts: ...
+    def facts(self) -> HostFacts:
+        """What this machine is, without the rest of `home`."""
 
     def findings(self, anew: bool = False) -> tuple[Finding, ...]:
         """The doctor's findings, kept for a while unless `anew`; a small machine may take a minute to examine."""
@@ -220,13 +222,14 @@ class Backend(Protocol):
 
     async def start(self, plan: Plan, resume: str = "") -> Session: ...
 
-    def current(self) -> Session | None: ...
+    def current(self) -> Session | None:
+        """The run that goes on here, whoever began it; None if none does."""
 
     def used_by(self) -> str:
         """Who measures with this appliance now, from here or from another end; '' if nobody does."""
 
     def on_loan(self) -> OnLoan | None:
-        """The settings that an experiment has on loan here now; None if there are none."""
+        """What is on loan here, left behind, or to be told of an earlier loan; None if there is nothing of it."""
 
     # --- pairing
 

@@ -93,13 +93,13 @@ def health_line(
 def loan_line(loan: OnLoan) -> Text:
     """As 'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red if nothing will restore it, yellow if
     a restart has ended it and nobody has seen that."""
-    if loan.after_restart and not loan.changes and not loan.left_behind:
-        return Text(f"(d: details)  {loan.after_restart}", "yellow", no_wrap=True, overflow="ellipsis")
+    if loan.notice and not loan.changes and not loan.left_behind:
+        return Text(f"(d: details)  {loan.notice}", "yellow", no_wrap=True, overflow="ellipsis")
     first, more = loan.changes[0] if loan.changes else loan.failed, len(loan.changes) - 1
     changes = f"{first}{f' and {more} more' if more > 0 else ''}"
     if loan.left_behind:
         return Text(f"Left changed  (d: details)  {changes}", "bold red", no_wrap=True, overflow="ellipsis")
-    left = "" if loan.left is None else f", put back in {loan.left:.0f} s unless renewed"
+    left = "" if loan.seconds_left is None else f", put back in {loan.seconds_left:.0f} s unless renewed"
     return Text(f"On loan  {changes}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 
 
@@ -144,7 +144,7 @@ def last_lines(view: HomeView) -> Text:
         out.append("\n" if view.restart else "")
         out.append(f"{broken.id}  plan {broken.plan}, {units.plural(broken.trials, 'trial')}, stopped early")
     if last is None:
-        none = f"cannot be read: {view.unread}" if view.unread else "none yet"
+        none = f"cannot be read: {view.unreadable}" if view.unreadable else "none yet"
         return out if broken or view.restart else Text(none)
     out.append("\n" if broken or view.restart else "")
     out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")

@@ -62,7 +62,7 @@ class LiveBackend(Machine, StoredRuns):
             seen.last,
             None if lock.measuring(self.folder) else seen.resumable,  # such as one that is about to restart
             seen.runs[0].plan if seen.runs else "",
-            f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unread else "",
+            f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unreadable else "",
             seen.hosts,
             awaited.sentence(self.folder),
         )

@@ -25,7 +25,7 @@ class Overview:
     runs: tuple[RunSummary, ...] = ()  # the newest first
     hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's latest facts
     trouble: StoreFault | None = None
-    unread: bool = False  # whether the trouble prevented reading the runs
+    unreadable: bool = False  # whether the trouble prevented reading the runs
 
     @property
     def last(self) -> RunSummary | None:
@@ -55,7 +55,7 @@ class StoredRuns:
                     trouble = error
                 return Overview(tuple(store.runs(limit=NEWEST)), store.hosts(), trouble)
         except StoreFault as error:
-            return Overview(trouble=error, unread=True)
+            return Overview(trouble=error, unreadable=True)
 
     def runs(self, words: str = "") -> list[RunSummary]:
         with open_store(self.folder) as store:

@@ -125,7 +125,7 @@ brings the old one back. So does an upgrade that does not come up healthy.
             # Only a live medium has something to install.
             self._offer(INSTALL, not why and bool(await app.ask(app.backend.disks)))
             self.loan = await app.ask(app.backend.on_loan)
-            self._offer(ACCEPT, not why and bool(self.loan and (self.loan.left_behind or self.loan.after_restart)))
+            self._offer(ACCEPT, not why and bool(self.loan and (self.loan.left_behind or self.loan.notice)))
             self.query_one("#why", Static).update(f"Nothing below can be changed: {why}.\n" if why else "")
 
     def _offer(self, action: tuple[str, str, str], wanted: bool) -> None:
@@ -185,7 +185,7 @@ brings the old one back. So does an upgrade that does not come up healthy.
 
     async def _accept(self, _host: HostFacts, _: Appliance) -> None:
         loan = self.loan
-        what = "; ".join(filter(None, (loan.failed or ", ".join(loan.changes), loan.after_restart))) if loan else ""
+        what = "; ".join(filter(None, (loan.failed or ", ".join(loan.changes), loan.notice))) if loan else ""
         if await self.app.push_screen_wait(Question("Are these right as they are?", what, "Yes", "No", safe=True)):
             await self._do("accept-settings", done="They are taken as they are.")
 
