@@ -41,6 +41,8 @@ def _healthy() -> str:
 
 def healthy() -> Json:
     made: Json = json.loads(_healthy())
+    for host in made["run"]["hosts"].values():
+        host["cores"] = 4
     for t in trials(made):
         for use in t["cpu"].values():
             use.update(percent=20.0, busiest=40.0, cores_used=0.8, per_core=[20.0, 40.0, 10.0, 10.0], starved=0.0)
@@ -258,6 +260,8 @@ def loaded_rtt(ms: float) -> Callable[[Json], None]:
     def change(t: Json) -> None:
         t["rtt_under_load"] = rtt(ms) if t.get("rtt_under_load") else None
         for i in t["intervals"]:
+            if i["cwnd"] and i["rtt_ms"]:  # what waits longer is more
+                i["cwnd"] = round(i["cwnd"] * ms / i["rtt_ms"])
             i["rtt_ms"] = ms
 
     return change
@@ -287,6 +291,20 @@ def again(share: float) -> Callable[[Json], None]:
                 s["retransmits"] = None
 
     return change
+
+
+def of_its_own(t: Json, number: int) -> None:
+    """A trial that was made of another one, in the older form or today's, has that one's TCP counters and pings not."""
+    old = "ends" not in t
+    for counters in t["tcp"].values() if old else (end["tcp"] for end in t["ends"]):
+        if counters:
+            counters["segments_sent"] += number
+    for seen in t["sockets"].values() if old else (end["sockets"] for end in t["ends"]):
+        for s in seen["sockets"] if seen else ():
+            s.update({key: s[key] + number for key in ("sent_bytes", "received_bytes") if s[key]})
+    for pings in (t["rtt_under_load"],) if old else (leg["outcome"]["rtt"] for leg in t["legs"]):
+        if pings:
+            pings["samples_ms"] = []
 
 
 def _sum_up(d: Json) -> None:

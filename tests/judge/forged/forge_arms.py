@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from forge import busiest
+from forge import busiest, of_its_own
 from forge_pairs import SIDE, Json, an_hour_later, loads, paced, scaled, sum_up
 
 Edit = Callable[[Json], None]
@@ -32,6 +32,7 @@ def _added(d: Json, made: Json, hours: int, **parameters: Any) -> Json:
         t["id"] += f"-{hours}"
         for _ in range(hours):
             t["started"] = an_hour_later(t["started"])
+        of_its_own(t, 100 * hours)
         for card in (card for end in t["ends"] for card in end["nics"]):  # no two trials counted the same
             card.update({key: card[key] + 64 * hours for key in ("rx_bytes", "tx_bytes")})
     return e

@@ -22,6 +22,7 @@ from forge import (
     in_todays_form,
     interface,
     loss,
+    of_its_own,
     rtt,
     rung,
     scaled,
@@ -102,6 +103,8 @@ def again_later(share: float) -> Edit:
                     i["bytes"] += 1448 * (-1) ** k * (k // 2 % 3)
                 for f in t["flows"]:
                     f["local_port"] += 1000
+                t["sockets"] = {}
+                of_its_own(t, 1000)
                 t.update(id=f"{t['id']}-again", started=_at_the_end(d, 20))
             for key in ("min_bps", "median_bps", "max_bps"):
                 more[key] *= share

@@ -23,6 +23,7 @@ from forge import (
     idle_rtt,
     level,
     loaded_rtt,
+    of_its_own,
     rung,
     scaled,
     silent,
@@ -130,6 +131,7 @@ def anew(t: Json, number: int) -> None:
         for s in seen["sockets"]:
             for key in ("local_port", "remote_port"):
                 s[key] += 10 * number if s[key] > 30000 else 0
+    of_its_own(t, number)
     for counted_by in t["nics"].values():
         for key in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets"):
             counted_by[key] += rng.randint(1, 90)

@@ -27,6 +27,7 @@ from forged_own_output import own_output
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_shortfall import behind_a_card, excused_alike, not_as_printed
+from forged_taken import TAKEN
 from forged_told import answered, told
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
@@ -41,7 +42,7 @@ PARTS = (
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
     busy_in_bands, windows, policers, own_ends, windows_and_queues,
-    own_output, told, answered, *FIRM, *COUNTED, *ODD,
+    own_output, told, answered, *FIRM, *COUNTED, *ODD, *TAKEN,
 )  # fmt: skip
 
 

@@ -1,61 +1,187 @@
-"""Finds records of an end that are in the run twice: what cards and cores did is never the same in two trials.
+"""Finds what an end recorded of a trial, or its pings, in another trial of the run: neither is ever the same in two.
 
-Needs cards that count packets beside bytes, both ways, or samples of the end. Of paced UDP nothing is said by cards, as
-it is as many packets of one size in each trial.
+Needs counts, or a series, in which chance has room. Where a load decides how much is counted, as the packets of paced
+UDP or the segments of TCP, equal counts are a sign only if the two trials' loads differ by more than such counts do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from linkladder import phrases
-from linkladder.model import Document, EndRecord, Protocol, RungResult
+from linkladder.model import Document, EndRecord, Flow, Protocol, Role, RungResult, SocketStat, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause
 
 MANY = 1000  # packets; as many or more are never the same in four counts by chance
 ROUND = 1000  # no card's counts are all multiples of this; where they are, somebody made them up to be round
 SAMPLES = 3  # so many at least are compared
-DIFFERENT = 6  # values that the cores of all samples must have at least, as an idle machine's are all alike
+DIFFERENT = 6  # values that a series must have at least, as an idle machine's cores or pings are all alike
 EXACT = 1e-4  # percent; the share of a core that its clock told has digits beyond this
+BY_CHANCE = 1e-9  # probability of two series of round trips that are equal in each
+LEAST = 100  # segments; a smaller count of TCP's is often the same
+SEGMENTS = 45  # by which a system's segments may differ for the same payload: those of other connections
+LARGEST_SEGMENT = 8948  # bytes, of jumbo frames
+LAST_DATAGRAMS = 12  # a stream's, beyond those that its receiver numbered: its last one is sent ten times at most
+SMALL = 1 << 20  # bytes below which a connection's counts say nothing
+
+Trial = tuple[str, int]
+Place = frozenset[tuple[str, int]]  # the two addresses and ports of a connection
 
 
-def same_counters(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[Cause, str]]:
-    """Trials of this rung in which an end's record has the counts of another trial of the run, met before it."""
-    found: dict[tuple[str, int], tuple[Cause, str]] = {}
-    had: dict[Hashable, tuple[int, str]] = {}
+class _Sign(NamedTuple):
+    """What of a record no other trial has, unless their loads moved amounts that differ by no more than `within`."""
+
+    what: Hashable
+    said: str
+    moved: int = 0
+    within: int = -1
+
+
+def same_counters(rung: RungResult, document: Document) -> dict[Trial, tuple[Cause, str]]:
+    """Trials of this rung with a record of an end, or pings, of another trial of the run, met before it."""
+    found: dict[Trial, tuple[Cause, str]] = {}
+    had: dict[Hashable, tuple[int, str, int]] = {}
+    carried = _carried(document)
     number = 0
     for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
         p = e.parameters
-        for t in e.trials if p.protocol in (Protocol.TCP, Protocol.UDP) else ():
+        for t in e.trials:
             number += 1
             name = phrases.trial(p, t.repeat, paths=r.paths)
-            for end in t.ends if t.ok else ():
-                for sign in _signs(end, p.protocol is Protocol.TCP):
-                    first = had.setdefault((end.name, sign), (number, say.named(name, r.name, rung.name)))
-                    if first[0] != number and r.name is rung.name:
-                        found.setdefault((p.id, t.repeat), (Cause.COPIED, say.same_record(name, end.name, first[1])))
+            if r.name is rung.name and (words := _of_other_flows(t, (r.name, name), carried)):
+                found.setdefault((p.id, t.repeat), (Cause.COPIED, words))
+            for sign in _signs(t, p.protocol) if t.ok else ():
+                first = had.setdefault(sign.what, (number, say.named(name, r.name, rung.name), sign.moved))
+                unlike = abs(first[2] - sign.moved) > sign.within
+                if first[0] != number and unlike and r.name is rung.name:
+                    said = say.recorded_twice(name, sign.said, first[1])
+                    found.setdefault((p.id, t.repeat), (Cause.COPIED, said))
     return found
 
 
-def _signs(end: EndRecord, by_cards: bool) -> Iterator[Hashable]:
-    """What of an end's record no other trial has."""
-    for card in end.nics if by_cards else ():
+def _signs(t: TrialResult, protocol: Protocol) -> Iterator[_Sign]:
+    for leg in t.legs:
+        trips = leg.outcome.rtt.samples_ms if leg.outcome.rtt is not None else ()
+        if leg.role in (Role.LOAD, Role.PING) and _by_chance(trips) < BY_CHANCE:
+            yield _Sign(("pings", trips), say.round_trips(leg.pinged_by))
+    for end in t.ends if protocol in (Protocol.TCP, Protocol.UDP) else ():
+        yield from _of_cards(end, t, protocol)
+        yield from _of_cores(end)
+    if protocol is Protocol.TCP:
+        yield from _of_connections(t)
+        yield from _of_segments(t)
+
+
+def _of_cards(end: EndRecord, t: TrialResult, protocol: Protocol) -> Iterator[_Sign]:
+    """Of paced UDP each trial is as many packets of one size, so that its datagrams must be other ones."""
+    for card in end.nics:
         counts = card.rx_bytes, card.tx_bytes, card.rx_packets, card.tx_packets
-        if min(card.rx_packets, card.tx_packets) >= MANY and any(count % ROUND for count in counts):
-            yield "card", card.name, counts
+        what, said = ("card", end.name, card.name, counts), say.counted_by(end.name)
+        if not any(count % ROUND for count in counts):
+            continue
+        if protocol is Protocol.TCP and min(card.rx_packets, card.tx_packets) >= MANY:
+            yield _Sign(what, said)
+        sent = sum(i.datagrams or 0 for i in t.intervals)
+        if protocol is Protocol.UDP and sent >= MANY and len(t.loads) == 1 and t.lost is not None:
+            yield _Sign(what, said, sent, LAST_DATAGRAMS * max(1, len(t.flows)) + 2 * t.lost)
+
+
+def _of_cores(end: EndRecord) -> Iterator[_Sign]:
+    said = say.counted_by(end.name)
     if end.cpu is not None and sum(_exact(share) for share in end.cpu.per_core) > 1:
-        yield "mean", end.cpu.per_core
+        yield _Sign(("mean", end.name, end.cpu.per_core), said)
     if len(end.samples) < SAMPLES:
         return
     first, last = end.samples[0].nics, end.samples[-1].nics
     if first and last and any(one.rx_packets + one.tx_packets for one in last):
-        yield "samples", first, last
+        yield _Sign(("samples", end.name, first, last), said)
     busy = tuple(core.busy for sample in end.samples for core in sample.cores)
     if len({share for share in busy if _exact(share)}) >= DIFFERENT:
-        yield "cores", busy
+        yield _Sign(("cores", end.name, busy), said)
 
 
 def _exact(share: float) -> bool:
     """Whether it has digits that no one writes, and no two trials have alike."""
     return abs(share - round(share, 1)) > EXACT
+
+
+def _by_chance(series: Sequence[float]) -> float:
+    """How probable it is that such a series is drawn twice, by its own values or its own steps, whichever is more."""
+    if len(set(series)) < DIFFERENT:
+        return 1.0
+    steps = [round(after - before, 4) for before, after in pairwise(series)]
+    return max(_drawn_twice(series), _drawn_twice(steps))
+
+
+def _drawn_twice(values: Sequence[float]) -> float:
+    alike = sum(times * times for times in Counter(values).values()) / max(1, len(values)) ** 2
+    return alike ** len(values)
+
+
+def _of_connections(t: TrialResult) -> Iterator[_Sign]:
+    """Of windows, only where one of them fell: the moment of a loss is chance, growth without any is not."""
+    for end in t.ends:
+        seen = end.sockets.sockets if end.sockets else ()
+        full = [s for s in seen if s.rtt_ms is not None and (s.sent_bytes or 0) + (s.received_bytes or 0) >= SMALL]
+        counts = tuple((s.sent_bytes, s.received_bytes, s.rtt_ms) for s in full)
+        if full:
+            yield _Sign(("connections", end.name, end.sockets), say.connections_of(end.name))
+        if len(full) > 1:
+            yield _Sign(("connections", end.name, counts), say.connections_of(end.name))
+        sizes = [sum(look.cwnd_bytes) for look in end.windows]
+        if len(set(sizes)) >= DIFFERENT and any(after < before for before, after in pairwise(sizes)):
+            yield _Sign(("windows", end.name, end.windows), say.windows_of(end.name))
+
+
+def _of_segments(t: TrialResult) -> Iterator[_Sign]:
+    """Each end's TCP counters, and those of all ends.
+
+    Needs counts that follow from the payload, or more of them than are the same by chance.
+    """
+    moved = sum(f.total_bytes for f in _flows(t))
+    sizes = [s.mss for end in t.ends for s in (end.sockets.sockets if end.sockets else ()) if s.mss]
+    largest = max(sizes, default=LARGEST_SEGMENT)
+    alone = sum(leg.role is not Role.PING for leg in t.legs) == 1  # else not all of the payload is each end's
+    for ends in (t.ends, *((end,) for end in t.ends if alone)):
+        counters = tuple((end.name, end.tcp) for end in ends if end.tcp is not None)
+        large = sum((n or 0) >= LEAST for _, one in counters for n in vars(one).values())
+        follow = 2 * largest * sum(one.segments_sent or 0 for _, one in counters) >= moved
+        if large >= 4 or (large >= 2 and follow):
+            said = say.segments_of(counters[0][0] if len(ends) == 1 else "")
+            yield _Sign(("tcp", counters), said, moved, SEGMENTS * largest)
+
+
+def _carried(document: Document) -> dict[Place, tuple[str, str]]:
+    """The rung and name of the first trial that had a flow between these ports."""
+    found: dict[Place, tuple[str, str]] = {}
+    for r in document.rungs:
+        for e in r.experiments:
+            for t in e.trials:
+                for flow in _flows(t):
+                    if flow.local_port and flow.remote_port:
+                        found.setdefault(_place(flow), (r.name, phrases.trial(e.parameters, t.repeat)))
+    return found
+
+
+def _of_other_flows(t: TrialResult, me: tuple[str, str], carried: dict[Place, tuple[str, str]]) -> str:
+    """What is wrong if an end's connections are none of the trial's own flows, and one is another trial's."""
+    own = {_place(flow) for flow in _flows(t)}
+    for end in t.ends if own else ():
+        seen = [_place(s) for s in (end.sockets.sockets if end.sockets else ())]
+        other = next((carried[one] for one in seen if one in carried), None)
+        if other is not None and other != me and not own & set(seen):
+            return say.recorded_twice(me[1], say.connections_of(end.name), say.named(other[1], other[0], me[0]))
+    return ""
+
+
+def _flows(t: TrialResult) -> Iterator[Flow]:
+    """Those of visitors too."""
+    return (flow for leg in t.legs for flow in leg.outcome.flows)
+
+
+def _place(one: Flow | SocketStat) -> Place:
+    return frozenset(((one.local, one.local_port), (one.remote, one.remote_port)))

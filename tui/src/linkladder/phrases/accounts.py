@@ -202,8 +202,29 @@ def named(trial_name: str, its_rung: str, where: str) -> str:
     return trial_name if its_rung == where else of_rung(its_rung, trial_name)
 
 
-def same_record(trial_name: str, end: str, of: str) -> str:
-    return f"{trial_name}: the {end} end counted to the byte what it counted in {of}: one was copied."
+def recorded_twice(trial_name: str, what: str, of: str) -> str:
+    return f"{trial_name}: {what} the same as in {of}: one was copied."
+
+
+def counted_by(end: str) -> str:
+    return f"what the {end} end counted to the byte is"
+
+
+def connections_of(end: str) -> str:
+    return f"the connections of the {end} end's system are"
+
+
+def windows_of(end: str) -> str:
+    return f"the congestion windows of the {end} end are, second by second,"
+
+
+def segments_of(end: str) -> str:
+    whose = f"the {end} end's" if end else "all ends'"
+    return f"{whose} counts of TCP segments are, though the loads carried other amounts,"
+
+
+def round_trips(end: str) -> str:
+    return f"the round trips of the {end} end's pings are, one by one,"
 
 
 def lost_printed(claimed: int, of: int, printed: int, sent: int) -> str:
