@@ -98,6 +98,62 @@ def runs() -> Rows:
     yield "three repeats of an arm that asks for none", in_todays_form(repeats(0)), UNSURE, C.CONTRADICTION
 
 
+def not_of_these_ends() -> Rows:
+    """What windows cannot carry, and tools and cores that the ends did not tell of."""
+    for times, verdict, cause in ((0.2, UNSURE, C.CONTRADICTION), (0.5, PASS, C.REACHED), (20.0, PASS, C.REACHED)):
+        yield f"congestion windows of {times:g} times their size", of_trials(seconds(times)), verdict, cause
+    yield "a congestion window that was small in all seconds but one", of_trials(seconds(0.2, 1)), PASS, C.REACHED
+    yield "no congestion window in any second", of_trials(seconds(0)), PASS, C.REACHED
+    for size, verdict, cause in ((20_000, UNSURE, C.CONTRADICTION), (80_000, PASS, C.REACHED)):
+        yield f"congestion windows of {size} bytes as the sender's system tells them", of_trials(
+            system_windows(size), BEST
+        ), verdict, cause  # fmt: skip
+    yield "an end told of another number of cores", in_todays_form(ends(cores=16)), UNSURE, C.CONTRADICTION
+    yield "nothing of any core", of_trials(lambda t: [e["cpu"].update(per_core=[]) for e in t["ends"]]), PASS, C.REACHED
+    yield "another iperf than the ends told of", in_todays_form(ends(tools={"iperf": "2.2.1", "ping": "20221126"})), (
+        UNSURE
+    ), C.RAW_OUTPUT  # fmt: skip
+    yield "output of another iperf than the ends told of", of_trials(printed("(peer 2.1.8)", "(peer 2.1.9)")), (
+        UNSURE
+    ), C.RAW_OUTPUT  # fmt: skip
+    yield "output of iperf that names no version", of_trials(printed("(peer 2.1.8)", "")), PASS, C.REACHED
+
+
+def seconds(times: float, but: int = 0) -> Callable[[Json], Any]:
+    """Their congestion windows so many times as large, but for so many seconds."""
+
+    def change(t: Json) -> None:
+        for g in loads(t):
+            for i in g["outcome"]["intervals"][but + 3 * bool(but) :]:
+                i["cwnd"] = round(i["cwnd"] * times) if i["cwnd"] else None
+
+    return change
+
+
+def system_windows(size: int) -> Callable[[Json], Any]:
+    def change(t: Json) -> None:
+        seconds(0)(t)
+        for g in loads(t):
+            flows, last = len(g["outcome"]["flows"]), len(g["outcome"]["intervals"])
+            for end in t["ends"]:
+                looks = range(1, last)
+                end["windows"] = [{"t": k + 0.001, "cwnd_bytes": [size] * flows, "ssthresh_bytes": []} for k in looks]
+
+    return change
+
+
+def ends(**changes: Any) -> Edit:
+    def edit(d: Json) -> None:
+        for end in d["run"]["ends"]:
+            end["facts"].update(changes)
+
+    return edit
+
+
+def printed(words: str, others: str) -> Callable[[Json], Any]:
+    return lambda t: [c.update(output=c["output"].replace(words, others)) for g in loads(t) for c in g["commands"]]
+
+
 def sent_again_thrice(t: Json) -> None:
     for i in (i for g in loads(t) for i in g["outcome"]["intervals"]):
         i["retransmits"] = 3 * (i["retransmits"] or 0)
@@ -166,4 +222,4 @@ def repeats(count: int) -> Edit:
     return edit
 
 
-ODD = (instruments, other_machines, not_as_told, of_other_kinds, runs)
+ODD = (instruments, other_machines, not_as_told, of_other_kinds, not_of_these_ends, runs)

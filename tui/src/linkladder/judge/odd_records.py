@@ -10,11 +10,16 @@ from collections.abc import Callable, Iterator
 
 from linkladder import phrases, tools
 from linkladder.judge.as_sold import cards_of
+from linkladder.judge.evidence import ways
 from linkladder.judge.history import moment
+from linkladder.judge.recount import name_of_side, path_of, versions_of
 from linkladder.model import (
+    Direction,
     Document,
+    End,
     EndRecord,
     Experiment,
+    Leg,
     Protocol,
     Role,
     RungName,
@@ -37,6 +42,10 @@ CARRIED = 4.0  # times a trial's bytes, which its connections cannot have carrie
 AFTER = 30.0  # seconds after a trial's time
 ALIKE = 0.1  # share by which a machine's memory may be told otherwise
 WAITING = 3.0  # times the transactions that are under way at once, as a busy end waits between two
+FITS = 3.0  # times a congestion window for each round trip, which is more than a sender has under way
+SECONDS = 3  # so many at least are looked at
+LONG_WAY_MS = 5.0  # a round trip that no waiting inside an end makes up
+BEGINNING = 1 << 16  # characters of a tool's output among which it names a version
 CHOICES = ("incompressible", "zero_copy")  # keys that only some tools can fulfil
 
 
@@ -45,7 +54,8 @@ def odd_records(rung: RungResult, document: Document) -> list[Concern]:
     found = [(Cause.CONTRADICTION, _first(rung, rule)) for rule in RULES]
     found += [(Cause.PATH_MTU, _first(rung, _not_probed)), (Cause.PATH_MTU, _larger_than_cards(rung, document))]
     found += [(Cause.ELSEWHERE, said) for said in (_same_card(rung, document), _other_memory(rung, document))]
-    found += [(Cause.CONTRADICTION, _of_run(document))]
+    found += [(Cause.CONTRADICTION, said) for said in (_other_cores(rung, document), _of_run(document))]
+    found += [(Cause.RAW_OUTPUT, _other_version(rung, document))]
     return [Concern(cause, said, provisional=True) for cause, said in found if said]
 
 
@@ -108,6 +118,31 @@ def _times(t: TrialResult, p: Experiment) -> Iterator[str]:
             yield say.long_round_trip()
     if any(f.total_bytes > SMALL and f.seconds == 0 for f in t.flows):
         yield say.flow_without_time()
+
+
+def _windows(t: TrialResult, p: Experiment) -> Iterator[str]:
+    """Windows that in no counted second could have carried what is claimed, as each sends about one a round trip.
+
+    A window is a look at one moment, and a round trip is a mean, so that a single second of this says nothing.
+    """
+    for one in t.loads if p.protocol is Protocol.TCP else ():
+        for way in ways(p):
+            counted = [i for i in one.intervals if i.counted and i.direction is way]
+            made = [8000 * i.cwnd / i.rtt_ms for i in counted if i.cwnd and i.rtt_ms]
+            yield from _beyond([i.bps for i in counted], made)
+    shortest = [leg.outcome.rtt.min_ms or 0.0 for leg in t.legs if leg.role is Role.PING and leg.outcome.rtt]
+    if len(t.loads) != 1 or not shortest or min(shortest) < LONG_WAY_MS or p.direction is Direction.DUPLEX:
+        return
+    counted = [i for i in t.intervals if i.counted]
+    looks = [w for w in t.sender(p.direction).windows if len(w.cwnd_bytes) == len(t.flows)]
+    looks = [w for w in looks if counted and counted[0].start <= w.t <= counted[-1].end]
+    yield from _beyond([i.bps for i in counted], [8000 * sum(w.cwnd_bytes) / min(shortest) for w in looks])
+
+
+def _beyond(carried: list[float], made: list[float]) -> Iterator[str]:
+    """The smallest second is more than FITS times what the largest of as many windows makes."""
+    if SECONDS <= len(carried) <= len(made) + 1 and min(carried) > FITS * max(made):
+        yield say.windows_too_small(max(made), min(carried))
 
 
 def _tool(t: TrialResult, p: Experiment) -> Iterator[str]:
@@ -182,6 +217,40 @@ def _other_memory(rung: RungResult, document: Document) -> str:
     return ""
 
 
+def _other_cores(rung: RungResult, document: Document) -> str:
+    """An end that told of another number of cores than its records have; a kernel of its own may use fewer of them."""
+    if any(e.parameters.kernel for r in document.rungs for e in r.experiments):
+        return ""
+    for t in (t for e in rung.experiments for t in e.trials if t.ok):
+        for end in t.ends:
+            known = {one.facts.cores for one in document.run.ends if end.of(one.name)}
+            had = {len(sample.cores) for sample in end.samples} | ({len(end.cpu.per_core)} if end.cpu else set())
+            if known and (strange := had - known - {0}):
+                return say.other_cores(end.name, min(strange), max(known))
+    return ""
+
+
+def _other_version(rung: RungResult, document: Document) -> str:
+    """A tool's output that names another version of it than the end told of."""
+    for e in rung.experiments:
+        for t in (t for t in e.trials if t.ok and e.parameters.tool in tools.TOOLS):
+            for leg in (g for g in t.legs if g.role is Role.LOAD):
+                if said := _printed_version(leg, t, e.parameters.tool, rung, document):
+                    return of_trial(e.parameters, t.repeat, said)
+    return ""
+
+
+def _printed_version(leg: Leg, t: TrialResult, tool: str, rung: RungResult, document: Document) -> str:
+    both = versions_of(path_of(leg, rung), document)
+    near, far = [end.found.get(tool, "") for end in both] if both else ("", "")
+    for command in leg.commands:
+        known = (near, far) if command.end == name_of_side(t, leg, End.NEAR) else (far, near)
+        for printed, its in zip(tools.named(tool).versions_printed(command.output[:BEGINNING]), known, strict=True):
+            if printed and its[:1].isdigit() and printed != its:
+                return say.other_version(tool, printed, its)
+    return ""
+
+
 def _of_run(document: Document) -> str:
     run = document.run
     if run.state is RunState.COMPLETE and not run.started and any(moment(t.started) for t in document.trials):
@@ -189,4 +258,4 @@ def _of_run(document: Document) -> str:
     return say.left_off() if run.state is RunState.INCOMPLETE else ""
 
 
-RULES: tuple[Rule, ...] = (_cards, _segments, _connections, _times, _tool, _of_another_kind, _answers)
+RULES: tuple[Rule, ...] = (_cards, _segments, _connections, _times, _windows, _tool, _of_another_kind, _answers)

@@ -63,6 +63,22 @@ def other_memory(end: str, had: int, asked: int) -> str:
     return f"The {end} end is a machine of {seen}: it is not the same one."
 
 
+def windows_too_small(most: float, least: float) -> str:
+    made, carried = units.rate(most), units.rate(least)
+    return (
+        f"its congestion windows make {made} at most, and no second of it is said to have carried less than {carried}"
+    )
+
+
+def other_cores(end: str, had: int, known: int) -> str:
+    seen, asked = units.plural(had, "core"), units.plural(known, "core")
+    return f"The {end} end had {seen} in a trial, and told of {asked}: one of the two is of another machine."
+
+
+def other_version(tool: str, printed: str, known: str) -> str:
+    return f"its output is that of {tool} {printed}, and the end told of {known}"
+
+
 def without_beginning() -> str:
     return "The run is said to be complete, and not when it began."
 

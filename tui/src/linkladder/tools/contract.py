@@ -76,6 +76,11 @@ class Reading(ABC):
         """Read output that somebody saved, of either end."""
 
 
+def _dotted(pattern: re.Pattern[str] | None, text: str) -> str:
+    match = pattern.search(text) if pattern else None
+    return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
+
+
 def lines_a_second(exp: Experiment) -> int:
     """Lines that a tool prints each second: one for each stream and one for their sum, in each direction."""
     return (2 if exp.direction is Direction.DUPLEX else 1) * (exp.streams + 1)
@@ -93,6 +98,8 @@ class Tool(ABC):
     without = ""  # what cannot be measured without it, for people to read
     version_argv: tuple[str, ...]
     version_of: re.Pattern[str]  # finds the version numbers in what `version_argv` prints
+    own_version: re.Pattern[str] | None = None  # finds its version in what it prints in a trial
+    peer_version: re.Pattern[str] | None = None  # finds that of the other end's program there
     harmless: tuple[str, ...] = ()  # patterns of lines that it prints on stderr although all is well
 
     protocols: tuple[Protocol, ...]  # the first is the default if a plan names none
@@ -111,8 +118,11 @@ class Tool(ABC):
 
     def version(self, text: str) -> str:
         """The version in what `version_argv` printed, such as '2.1.8', or 'present'; '' if it is another program's."""
-        match = self.version_of.search(text)
-        return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
+        return _dotted(self.version_of, text)
+
+    def versions_printed(self, text: str) -> tuple[str, str]:
+        """Its own version and that of the other end's program, as a trial's output has them; '' where it does not."""
+        return _dotted(self.own_version, text), _dotted(self.peer_version, text)
 
     @abstractmethod
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:

@@ -28,6 +28,7 @@ class Iperf3(Tool):
     without = "plans that name it cannot be measured"
     version_argv = ("iperf3", "-v")
     version_of = re.compile(r"^iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?", re.M)
+    own_version = re.compile(r'"version":\s*"iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?')
     # it compares the datagram size with a TCP segment's payload, which TCP timestamps make smaller
     harmless = (r"warning: UDP block size \d+ exceeds TCP MSS",)
     protocols = (Protocol.TCP, Protocol.UDP)
