@@ -29,15 +29,54 @@ from forge import (
     silent,
     together,
     trials,
+    values,
     without_arms,
     without_rungs,
 )
-from forged_limits import path_mtu
+from forged_arranged import of_trials
+from forged_limits import path_mtu, segments
 from forged_words import CANNOT, FAIL, PASS, UNSURE, C, Rows, failed
 
 from linkladder.verdicts import LimiterKind
 
 BACK = ("tcp-2s-default-reverse", "tcp-1s-default-reverse")
+
+
+def holes() -> Rows:
+    """A black hole of larger packets than the load sends does not stall it, and one may have come meanwhile."""
+    far, here = hole(1500, 9000), hole(1400, 1500)
+    unsized = of_trials(lambda t: [end.update(sockets=None) for end in t["ends"]], TCP)
+    large, mtu, outage = LimiterKind.LARGE_SENDS, LimiterKind.PATH_MTU, LimiterKind.OUTAGE
+    for name, found, more, limiter in (
+        ("of the load's packets", here, 0, mtu),
+        ("above the load's packets", far, 0, large),
+        ("above the load's packets, of which many arrived", far, 5_000_000, outage),
+        ("of the load's packets, of which many arrived", here, 5_000_000, mtu),
+    ):
+        stalled = together(found, each(TCP, opened(more)))
+        yield f"stalled beside a black hole {name}", stalled, FAIL, C.SILENCE, limiter
+    yield "stalled beside a black hole above the contract's MTU, the load's packets are not known", together(
+        far, each(TCP, opened(0)), unsized
+    ), FAIL, C.SILENCE, mtu  # fmt: skip
+    yield "stalled beside a black hole above the contract's MTU, the load's packets are as large", together(
+        far, each(TCP, opened(0)), each(TCP, segments(8948))
+    ), FAIL, C.SILENCE, mtu  # fmt: skip
+
+
+def hole(passed: int, vanished: int) -> Edit:
+    found = {"passed": [576, passed], "failed": [vanished], "mtu": passed, "black_hole": True, "reported_mtu": None}
+    return each(("path-mtu-forward", "path-mtu-reverse"), values(path_mtu=found, commands=[]))
+
+
+def opened(arrived: int) -> Callable[[Json], None]:
+    """The connections opened, so much arrived by each, and then nothing."""
+
+    def change(t: Json) -> None:
+        seen = [{**f, "bytes": 0, "bps": 0.0, "total_bytes": arrived, "intervals": []} for f in t["flows"]]
+        failed("path", "it stalled")(t)
+        t["flows"] = seen
+
+    return change
 
 
 def culprits() -> Rows:

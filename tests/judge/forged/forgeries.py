@@ -15,7 +15,7 @@ from forged_below import by_an_end, of_udp, on_a_shorter_way
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_counted import COUNTED
-from forged_culprits import culprits
+from forged_culprits import culprits, holes
 from forged_details import around, seconds, whose
 from forged_firm import FIRM
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
@@ -33,7 +33,7 @@ from forged_trials import repeats, silent_things, time
 from forged_words import Row
 
 PARTS = (
-    healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
+    healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits, holes,
     impossible_figures, wrong_times, another_machine, lost_ends,
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,

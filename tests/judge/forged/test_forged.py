@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from forge import TCP, busy, each, forged, scaled, values
+from forge import BEST, TCP, busy, each, forged, scaled, values
+from forged_culprits import opened
 from forgeries import Row, table
 
 from linkladder.judge import judge_document
@@ -43,6 +44,12 @@ def test_a_core_that_is_nearly_too_busy_makes_a_fail_provisional(percent: float,
     judged = judge_document(forged(each(TCP, scaled(0.6)), each(TCP, busy(percent))))
     assert (judged.verdict, judged.judgement.provisional) == (Verdict.FAIL, provisional)
     assert provisional is any("may have a part in it" in text for text in judged.rungs[-1].judgement.findings)
+
+
+def test_what_stalled_one_trial_is_not_what_limits_the_others() -> None:
+    judged = judge_document(forged(each(BEST, opened(0), (1,))))
+    reasons = [j.judgement.sentence for j in judged.rungs[-1].experiments if j.experiment in BEST]
+    assert all("1 of 3 trials carried nothing or stalled: Large sends" in text for text in reasons), reasons
 
 
 @pytest.mark.parametrize("figure", [{"seconds": 1e308}, {"goodput_bps": 1e300}])

@@ -85,6 +85,7 @@ class Evidence:
     seconds: tuple[float, ...] = ()  # bps of each counted second
     burst: float | None = None  # the first second's rate divided by the plateau's
     total_bytes: int = 0
+    segment: int = 0  # bytes of the sender's largest segments; 0 where its system tells none
     path_mtu: PathMtu | None = None
     paced: tuple[Paced, ...] = ()
     by_streams: tuple[tuple[int, float], ...] = ()  # other settings of this rung: streams, bps
@@ -190,6 +191,7 @@ def gather(
         seconds=seconds,
         burst=_burst(trial, direction, seconds),
         total_bytes=sum(f.total_bytes for f in trial.flows if f.direction is direction),
+        segment=max((s.mss or 0 for s in sender.sockets.sockets), default=0) if sender.sockets else 0,
         path_mtu=trial.path_mtu or probed(rung, direction),
         paced=paced_trials(rung, direction),
         by_streams=by_streams(rung, experiment, direction),

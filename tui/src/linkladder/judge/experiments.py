@@ -76,11 +76,14 @@ def judge_experiment(
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
     values = [_carried_bps(t, p, direction, bounded) for t in usable]
     seen = spread_of(usable, values, direction, confidence(p))
-    limits = None
+    silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
+    limits = decides = None
     if p.protocol is Protocol.TCP and usable and seen is not None:
         typical = min(usable, key=lambda t: abs(direction_bps(t, p, direction) - seen.median))
-        limits = limiter(typical, p, contract, rung, direction, bounded)
-    judged = _judge(result, usable, values, seen, limits, contract, direction, best, bounded)
+        limits = decides = limiter(typical, p, contract, rung, direction, bounded)
+        if silent and typical not in silent:
+            decides = limiter(silent[0], p, contract, rung, direction, bounded)
+    judged = _judge(result, usable, values, seen, decides, contract, direction, best, bounded)
     if judged.verdict is Verdict.IMPOSSIBLE:
         judged = replace(judged, remedies=(*judged.remedies, compression(rung, direction, best)))
     return ExperimentJudgement(

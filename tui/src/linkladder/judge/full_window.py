@@ -66,3 +66,13 @@ def lost_some(e: Evidence) -> bool:
     round_trip = max(0.05, e.loaded_ms or e.idle_ms or 0.0)
     possible = e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
     return possible < ROOMY * e.goodput or not e.window_fixed
+
+
+def loss_explains(e: Evidence, share: float = 0.15) -> bool:
+    """Whether so much loss would hold TCP near this rate at all: is it at least this share of Mathis's?"""
+    if not e.loss:
+        return True
+    # With many losses on a short path the kernel's timers, not the round trips, set the pace.
+    least = 1.0 if e.loss > 0.005 else 0.05
+    round_trip = max(least, e.loaded_ms or e.idle_ms or 0.0)
+    return e.goodput > share * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))

@@ -6,13 +6,13 @@ to what has to be weighed (a full window, lost segments, a growing queue, a busy
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
 
+from linkladder.judge.black_holes import OPENED, passing, swallowed, unsized
 from linkladder.judge.evidence import BUSY, CLOSE, Evidence, gather
-from linkladder.judge.full_window import HELD, MATHIS, full_window, lost_some
+from linkladder.judge.full_window import HELD, full_window, loss_explains, lost_some
 from linkladder.judge.loss_signs import (
     ABOVE,
     REAL_LOSS,
@@ -120,19 +120,23 @@ def _limiter(kind: LimiterKind, said: say.Said, *others: LimiterKind) -> Limiter
 def _nothing_arrived(e: Evidence) -> Limiter | None:
     if e.goodput <= 0 and e.without_link:
         return _limiter(LimiterKind.OWN_CARD, say.without_link(e.without_link))
-    probed = e.path_mtu
-    if probed is not None and probed.black_hole and e.goodput < 0.01 * (e.ceiling or math.inf):
-        return _limiter(LimiterKind.PATH_MTU, say.black_hole(e.goodput, probed.mtu, probed.failed))
-    passes = probed.mtu if probed is not None and not probed.black_hole else None
+    if hole := swallowed(e):
+        found = e.goodput, hole.mtu, hole.failed
+        if e.goodput <= 0 and e.total_bytes >= OPENED * e.mss:
+            return _limiter(LimiterKind.PATH_MTU, say.silent_at_hole(e.total_bytes, *found[1:]), LimiterKind.OUTAGE)
+        if unsized(e, hole):
+            return _limiter(LimiterKind.PATH_MTU, say.hole_above(*found), LimiterKind.LARGE_SENDS)
+        return _limiter(LimiterKind.PATH_MTU, say.black_hole(*found))
+    passes = passing(e)
     if passes is not None and 0 < e.goodput <= TRICKLE * (e.ceiling or 0.0):
         return _limiter(LimiterKind.LARGE_SENDS, say.trickle(e.goodput, passes))
     if e.goodput > 0:
         return None
     if e.flows == 0:
         return _no_limit(LimiterKind.UNKNOWN, say.no_connection())
-    if e.total_bytes < 20 * e.mss and passes is not None:
+    if e.total_bytes < OPENED * e.mss and passes is not None:
         return _limiter(LimiterKind.LARGE_SENDS, say.opened_only(e.total_bytes, passes))
-    if e.total_bytes < 20 * e.mss:
+    if e.total_bytes < OPENED * e.mss:
         return _limiter(LimiterKind.PATH_MTU, say.opened_unprobed(e.total_bytes), LimiterKind.LARGE_SENDS)
     if loss_signs(e) and (stalled := _lossy(e)):
         return stalled  # what loses a tenth of paced UDP is open, and TCP backs off for seconds all the same
@@ -317,7 +321,7 @@ def _loss_or_policer(e: Evidence) -> Limiter | None:
         return _limiter(LimiterKind.BURST, say.shallow(e.loss, e.retransmits, shallow))
     policed = policer_signs(e)
     random = loss_signs(e)
-    if not (policed or random or _loss_explains(e)):
+    if not (policed or random or loss_explains(e)):
         return None
     flat = None if e.rise_ms is None else not rising(e)
     uneven = any(p.uneven for p in e.paced)  # a busy sender's bursts look policed
@@ -330,16 +334,6 @@ def _loss_or_policer(e: Evidence) -> Limiter | None:
     kind = LimiterKind.POLICER if len(policed) > len(random) else LimiterKind.LOSS
     either = say.loss_or_policer(e.loss, e.retransmits, flat, (*policed, *random))
     return Limiter(kind, either.sentence, (LimiterKind.LOSS, LimiterKind.POLICER), either.evidence, either.experiment)
-
-
-def _loss_explains(e: Evidence, share: float = 0.15) -> bool:
-    """Whether so much loss would hold TCP near this rate at all: is it at least this share of Mathis's?"""
-    if not e.loss:
-        return True
-    # With many losses on a short path the kernel's timers, not the round trips, set the pace.
-    least = 1.0 if e.loss > 0.005 else 0.05
-    round_trip = max(least, e.loaded_ms or e.idle_ms or 0.0)
-    return e.goodput > share * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
 
 
 def _busier(e: Evidence) -> tuple[LimiterKind, float]:

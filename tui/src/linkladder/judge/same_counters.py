@@ -52,7 +52,7 @@ def same_counters(rung: RungResult, document: Document) -> dict[Trial, tuple[Cau
         for t in e.trials:
             number += 1
             name = phrases.trial(p, t.repeat, paths=r.paths)
-            if r.name is rung.name and (words := _of_other_flows(t, (r.name, name), carried)):
+            if t.ok and r.name is rung.name and (words := _of_other_flows(t, (r.name, name), carried)):
                 found.setdefault((p.id, t.repeat), (Cause.COPIED, words))
             for sign in _signs(t, p.protocol) if t.ok else ():
                 first = had.setdefault(sign.what, (number, say.named(name, r.name, rung.name), sign.moved))
@@ -148,7 +148,8 @@ def _of_segments(t: TrialResult) -> Iterator[_Sign]:
     alone = sum(leg.role is not Role.PING for leg in t.legs) == 1  # else not all of the payload is each end's
     for ends in (t.ends, *((end,) for end in t.ends if alone)):
         counters = tuple((end.name, end.tcp) for end in ends if end.tcp is not None)
-        large = sum((n or 0) >= LEAST for _, one in counters for n in vars(one).values())
+        counts = [n for _, one in counters for n in vars(one).values() if n is not None and n >= LEAST]
+        large = len(counts) if any(n % ROUND for n in counts) else 0
         follow = 2 * largest * sum(one.segments_sent or 0 for _, one in counters) >= moved
         if large >= 4 or (large >= 2 and follow):
             said = say.segments_of(counters[0][0] if len(ends) == 1 else "")
@@ -163,7 +164,7 @@ def _carried(document: Document) -> dict[Place, tuple[str, str]]:
             for t in e.trials:
                 for flow in _flows(t):
                     if flow.local_port and flow.remote_port:
-                        found.setdefault(_place(flow), (r.name, phrases.trial(e.parameters, t.repeat)))
+                        found.setdefault(_place(flow), (r.name, phrases.trial(e.parameters, t.repeat, paths=r.paths)))
     return found
 
 

@@ -27,8 +27,32 @@ def black_hole(goodput: float, mtu: int | None, failed: Sequence[int]) -> Said:
     return Said(
         f"Path MTU black hole: full-size packets vanish on the way without a word{works}, so a connection opens and "
         f"then carries {units.rate(goodput)}.",
-        (f"DF probes of {', '.join(map(str, failed))} bytes got no answer",),
+        (_unanswered(failed),),
     )
+
+
+def hole_above(goodput: float, mtu: int | None, failed: Sequence[int]) -> Said:
+    works = f"packets of {mtu} bytes pass, " if mtu else ""
+    return Said(
+        f"A path MTU black hole, or large sends that a card or a driver breaks: {works}{_unanswered(failed)}, and no "
+        f"system told how large the load's packets were; it carried {units.rate(goodput)}.",
+        (_unanswered(failed),),
+        _WITHOUT_TSO,
+    )
+
+
+def silent_at_hole(arrived: int, mtu: int | None, failed: Sequence[int]) -> Said:
+    works = f" ({mtu} pass)" if mtu else ""
+    return Said(
+        f"The path went silent after {units.size(arrived)} had arrived: it was interrupted, or began to lose packets "
+        f"of full size, as {_unanswered(failed)}{works}.",
+        (f"{arrived} bytes arrived, then none", _unanswered(failed)),
+        "DF probes right before and after the same trial tell a path that changes from one that was interrupted.",
+    )
+
+
+def _unanswered(failed: Sequence[int]) -> str:
+    return f"DF probes of {', '.join(map(str, failed))} bytes got no answer"
 
 
 def trickle(goodput: float, mtu: int) -> Said:
