@@ -24,7 +24,7 @@ def swallowed(e: Evidence) -> PathMtu | None:
 
 
 def unsized(e: Evidence, hole: PathMtu) -> bool:
-    """Whether nobody knows that the load's packets are as large as what vanished: only larger ones than were sold did."""
+    """Whether only packets larger than those that were sold vanished, and nobody knows whether the load's are."""
     return not e.segment and min(hole.failed, default=0) > e.mss + ALL_HEADERS
 
 
