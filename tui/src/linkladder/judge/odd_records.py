@@ -236,7 +236,7 @@ def _other_version(rung: RungResult, document: Document) -> str:
         for t in (t for t in e.trials if t.ok and e.parameters.tool in tools.TOOLS):
             for leg in (g for g in t.legs if g.role is Role.LOAD):
                 if said := _printed_version(leg, t, e.parameters.tool, rung, document):
-                    return of_trial(e.parameters, t.repeat, said)
+                    return of_trial(e.parameters, t.repeat, said, rung.paths)
     return ""
 
 
