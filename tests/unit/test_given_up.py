@@ -13,15 +13,25 @@ from typing import Any
 
 import pytest
 
+import linkladder
 from linkladder import host, privilege, settings, state, wire
-from linkladder.agent import Service
+from linkladder.agent import Service, firewall
+from linkladder.engine import Controls
 from linkladder.engine.far_ends import FarEnds
-from linkladder.model import End, Experiment
+from linkladder.engine.leg import RunningLeg
+from linkladder.engine.route import Route, Side
+from linkladder.events import Event, TrialStarted
+from linkladder.model import End, Experiment, Plan, Protocol, Rung, RungName, RunState
+from linkladder.model import Path as Way
 from linkladder.peer import FarEnd
+from linkladder.run import process
+from linkladder.run.lock import locked
 from linkladder.settings.journal import Journal, Record
+from linkladder.store import Store
 from linkladder.tools import Layout
 
 KEY = "0123456789abcdef" * 2
+ECHO = Experiment("round-trip", "ping", Protocol.ECHO, count=100, interval=1.0)
 HELLO = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
 ANSWERS = (  # so many questions are answered, and the last one that came is told in a file
     "import json, sys\n"
@@ -204,3 +214,78 @@ async def test_a_tool_that_is_starting_when_its_trial_is_cancelled_ends_too(
         await work
     assert not service.children
     await service.close()
+
+
+async def test_ports_whose_opening_was_given_up_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper may have opened them by then."""
+    asked: list[str] = []
+
+    async def run(verb: str, *words: str) -> privilege.Completed:
+        asked.append(verb)
+        await asyncio.sleep(0 if verb == "trial-close" else 3600)
+        return privilege.Completed(0, "", "")
+
+    monkeypatch.setattr(firewall, "active", lambda: True)
+    monkeypatch.setattr(firewall.host, "interface_of", lambda address: "lo")
+    monkeypatch.setattr(firewall.privilege, "run", run)
+    monkeypatch.setattr(firewall, "LINGER", 0.0)
+    made = firewall.Firewall(lambda argv: None)
+    work = asyncio.create_task(made.open("10.94.0.1", "10.94.0.2"))
+    while not asked:
+        await asyncio.sleep(0)
+    work.cancel()
+    await asyncio.wait([work])
+    made.trial_over()
+    async with asyncio.timeout(20):
+        while asked[-1] != "trial-close":
+            await asyncio.sleep(0)
+
+
+class Starts:
+    """An end at which the first client is refused before the second one has started."""
+
+    lost = False
+
+    def __init__(self) -> None:
+        self.refused = asyncio.Event()
+        self.hello = HELLO
+
+    async def ask(self, request: Any) -> Any:
+        if request.index == 0:
+            self.refused.set()
+            raise wire.Refused("no room")
+        await self.refused.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return wire.Started(7, ("iperf",), 0.0)
+
+
+async def test_a_client_that_starts_while_another_is_refused_is_known_to_its_trial() -> None:
+    """Else it would not be ended with the others."""
+    side = Side(0, Starts(), "near", "127.0.0.1", "")  # type: ignore[arg-type]
+    leg = RunningLeg(Experiment("e"), Route(Way("127.0.0.1", "127.0.0.1", ""), side, side), 0, 5301, KEY, {})
+    leg.layout = Layout(End.FAR, End.NEAR, clients=2, protocol_port="tcp")
+    with pytest.raises(wire.Refused, match="no room"):
+        await leg.run({})
+    assert [process.number for process in leg.processes] == [7]
+
+
+async def test_a_run_whose_watcher_fails_has_ended_before_its_ends_are_closed(own_state: Path) -> None:
+    plan = Plan("p", rungs=(Rung(RungName.LOCALHOST, (Way("127.0.0.1", "127.0.0.1", ""),), (ECHO,)),))
+
+    def tell(event: Event, at: float, controls: Controls) -> None:
+        if isinstance(event, TrialStarted):
+            raise BrokenPipeError("nobody reads on")
+
+    with locked(own_state) as lock, pytest.raises(BrokenPipeError):
+        await process.measure(lock, plan, tell=tell)
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    store = Store(own_state)
+    assert [run.state for run in store.runs()] == [RunState.INCOMPLETE]
+    store.close()
+
+
+def test_no_wait_with_a_limit_loses_a_cancellation() -> None:
+    """In Python 3.11 wait_for returns what came in the moment of a cancellation, and the cancellation is forgotten."""
+    sources = Path(linkladder.__file__).parent.rglob("*.py")
+    assert not [source for source in sources if "wait_for(" in source.read_text(encoding="utf-8")]

@@ -17,7 +17,8 @@ class Firewall:
 
     def __init__(self, at_end: Callable[[Sequence[str]], None]) -> None:
         self._at_end = at_end
-        self._wanted = self._open = NOBODY
+        self._wanted = NOBODY
+        self._open: frozenset[tuple[str, str]] | None = NOBODY  # None: a change was not seen to its end
         self._over = False  # the trial that they were opened for
         self._one = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
@@ -41,7 +42,7 @@ class Firewall:
     def trial_over(self) -> None:
         """Close the ports a little later, since another trial may follow at once."""
         self._over = True
-        if self._open:
+        if self._open != NOBODY:
             if self._closing:
                 self._closing.cancel()
             self._closing = asyncio.create_task(self._close_later())
@@ -60,6 +61,7 @@ class Firewall:
             wanted = self._wanted
             if wanted == self._open:
                 return
+            self._open = None
             words = [word for pair in sorted(wanted) for word in pair]
             if words:
                 self._at_end(privilege.command("trial-close"))

@@ -191,7 +191,10 @@ class RunningLeg:
         where = self.where
         if where.together:
             every = [self._start(index, starts) for index in range(where.clients)]
-            self.clients = list(await asyncio.gather(*every))
+            came = await asyncio.gather(*every, return_exceptions=True)  # one that starts late is to be ended as well
+            self.clients = [one for one in came if isinstance(one, Process)]
+            if fault := next((one for one in came if isinstance(one, BaseException)), None):
+                raise fault
             if beside:
                 for side in self.route.sides:
                     await self._start_ping(side)

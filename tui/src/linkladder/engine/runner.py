@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from linkladder import events as ev
@@ -76,7 +76,7 @@ class Engine:
         self._index = self._failed = 0
         self._round_trip: dict[RungName, float] = {}
 
-    async def run(self) -> AsyncIterator[ev.Event]:
+    async def run(self) -> AsyncGenerator[ev.Event, None]:
         """All that happens, to RunFinished."""
         work = asyncio.create_task(self._work())
         work.add_done_callback(lambda _: self._events.put_nowait(None))
@@ -85,11 +85,13 @@ class Engine:
                 yield event
             await work
         finally:
-            if not work.done():
-                self.controls.cancel()
-                with contextlib.suppress(TimeoutError, asyncio.CancelledError):
-                    await asyncio.wait_for(asyncio.shield(work), 3.0)
-            work.cancel()
+            try:
+                if not work.done():
+                    self.controls.cancel()
+                    await asyncio.wait({work}, timeout=3.0)
+            finally:
+                work.cancel()
+            await asyncio.wait({work})
 
     def _emit(self, event: ev.Event) -> None:
         self._events.put_nowait(event)
@@ -161,16 +163,14 @@ class Engine:
     async def _close(self) -> None:
         await self._ends.close()
         with contextlib.suppress(Refused):
-            await self.near.ask(wire.Cancel())
             await self.near.ask(wire.Release())
 
     # --- one rung
 
     async def _rung(self, index: int, rung: Rung) -> None:
-        controls = self.controls
-        if controls.cancelled:
-            raise Stop(controls.why)
-        controls.skip_rung = False
+        if self.controls.cancelled:
+            raise Stop(self.controls.why)
+        self.controls.skip_rung = False
         begun = self._index
         soon = self._foreseen.rung(rung.name)
         self._emit(ev.RungStarted(rung.name, plans.seconds(soon), plans.trials(soon), index, *self._before(soon)))

@@ -183,9 +183,10 @@ class _Recording:
     async def follow(self, engine: Engine) -> None:
         """Run the engine to its end; a log that cannot be written cancels it."""
         controls = engine.controls
-        async with orders.listening(self._lock.folder, controls) as address:
+        happening = contextlib.aclosing(engine.run())  # or it would go on while its ends and its store are closed
+        async with orders.listening(self._lock.folder, controls) as address, happening as happens:
             self._lock.announce(pid=os.getpid(), log=str(self._path), socket=address, began=self._began)
-            async for event in engine.run():
+            async for event in happens:
                 if engine.run_id != self._run:
                     self._run = engine.run_id
                     self._lock.announce(run=self._run)
