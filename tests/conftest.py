@@ -12,7 +12,9 @@ import pytest
 
 TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds"), str(TESTS / "security"), str(TESTS / "unit")]
-hypothesis.settings.register_profile("shared", deadline=None)  # the machine may be busy with other tests
+hypothesis.settings.register_profile(  # the machine may be busy with other tests, and slow at what it is given
+    "shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("shared")
 
 

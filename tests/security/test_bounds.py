@@ -28,7 +28,7 @@ async def test_a_tool_ends_after_its_time_whoever_forgot_it(monkeypatch: pytest.
     monkeypatch.setattr(answering, "OVERTIME", 0.2)
     end = Service(lambda event: None)
     child = await end._start(["sleep", "60"], Experiment("e", warmup=0, duration=0.1))
-    finished = await asyncio.wait_for(child.finished(), 5)
+    finished = await child.finished()
     assert finished.exit_code
     await end.close()
 

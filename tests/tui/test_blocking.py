@@ -27,6 +27,7 @@ from linkladder.pairing.service import PairingService
 from linkladder.run import eventlog, lock
 from linkladder.run.steering import Seat
 from linkladder.store import Store
+from pairing_ends import free_port
 from test_every_screen import home, places
 from test_many_trials import filled
 
@@ -34,12 +35,12 @@ RUNS = 20
 
 
 @pytest.fixture
-def real(unused_tcp_port: int) -> tuple[LiveBackend, str]:
+def real() -> tuple[LiveBackend, str]:
     """The real backend with some runs, a long log, a pairing window on this machine; and the last run."""
     backend = LiveBackend("this screen")
     last = filled(backend.folder, RUNS, 50 * RUNS)
     (backend.folder / "linkladder.log").write_text("".join(f"this is line {n}\n" for n in range(5000)))
-    service = PairingService(name="alpha", port=unused_tcp_port, bind="127.0.0.1", discover=False)
+    service = PairingService(name="alpha", port=free_port(), bind="127.0.0.1", discover=False)
     backend._pairing = PairingAdapter(service)
     return backend, last
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from linkladder.agent.answering import LONGEST_WAIT
 from linkladder.agent.processes import Child, Children
 from linkladder.engine.trial import Trial
@@ -65,16 +67,17 @@ async def test_one_that_is_held_for_no_moment_begins_at_once() -> None:
         await children.close()
 
 
-def test_ends_that_are_slow_to_start_a_program_get_longer_to_have_theirs_ready() -> None:
+def test_ends_that_are_slow_to_start_a_program_get_longer_to_have_theirs_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkladder.engine.trial.time", SimpleNamespace(monotonic=lambda: 1000.0))
+
     def lead(starting: float) -> float:
         trial: Any = object.__new__(Trial)
         leg = SimpleNamespace(visits=False)
         trial.legs, trial.clock_offset = [leg] * 4, {0: 0.0, 1: 100.0}
         trial.slowest_answer, trial.slowest_server_start = 0.05, starting
-        began = time.monotonic()
         starts = trial._barrier()
         assert starts[1] == starts[0] + 100.0, "the same moment on the other end's clock"
-        return float(starts[0] - began)
+        return float(starts[0] - 1000.0)
 
     quick, slow, slower = lead(0.03), lead(0.8), lead(60.0)
     assert quick + 1.5 < slow < slower, "twice what a server took"

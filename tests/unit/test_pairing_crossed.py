@@ -68,11 +68,12 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alpha, beta = await two()
-    close, shutting = connection.Connection.close, asyncio.Event()
+    close, closing = connection.Connection.close, list[connection.Connection]()
 
     async def slow_close(one: connection.Connection) -> None:
-        shutting.set()
-        await asyncio.sleep(1.0)
+        closing.append(one)
+        while len(closing) < 4:  # both ends of both calls
+            await asyncio.sleep(0.01)
         await close(one)
 
     await call(alpha, beta)
@@ -81,7 +82,8 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     monkeypatch.setattr(connection.Connection, "close", slow_close)
     await read_off(alpha, beta)
     await read_off(beta, alpha)
-    await shutting.wait()
+    while not closing:
+        await asyncio.sleep(0.01)
     await call(beta, alpha)
     await alpha.wait(say.WindowClosed)
     await beta.wait(say.WindowClosed)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from linkladder.pairing import callers, messages, service
+from linkladder.pairing.connection import Connection
 from linkladder.pairing.messages import ProtocolError, Reason, Role
 from linkladder.pairing.protocol import Step
 from pairing_ends import Console, a_key, end, free_port, identity
@@ -35,7 +36,8 @@ def test_hostile_fields_are_refused(field: str, value: object) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127/8 on its loopback interface")
-async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> None:
+async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection.receive, "__defaults__", (3600.0,))  # time makes no room here
     beta = await Console("beta", free_port()).open()
     held = []
     for number in range(callers.WAITING + 100):
@@ -54,9 +56,8 @@ async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> 
     reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
     caller = end(Role.INITIATOR, "alpha")
     writer.write(caller.start())
-    async with asyncio.timeout(4):
-        while caller.step is not Step.CONFIRM:
-            writer.write(caller.take(await reader.readuntil(b"\n")))
+    while caller.step is not Step.CONFIRM:
+        writer.write(caller.take(await reader.readuntil(b"\n")))
     for one in held:
         one.close()
     assert beta.service.left == service.GUESSES  # those who say nothing cost no attempt

@@ -232,7 +232,7 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(
             far_writer.write(theirs.take(await far_reader.readline()))
         far_writer.write(yes(theirs))
         writer.write(yes(mine))
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()  # and holds both connections
 
     server = await asyncio.start_server(between, "127.0.0.1", 0)
 

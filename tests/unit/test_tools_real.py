@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import pairing_ends
 from linkladder import host, tools
 from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
 from linkladder.tools import Expectation, Layout, ToolVersions
@@ -49,9 +51,12 @@ def start(argv: tuple[str, ...]) -> subprocess.Popen[str]:
 
 def free_port() -> int:
     """A port with a few free ones behind it, as netperf's sessions want."""
-    with socket.socket() as one:
-        one.bind((HERE, 0))
-        return min(int(one.getsockname()[1]), 60000)
+    while True:
+        port = pairing_ends.free_port()
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for more in range(port, port + 8):
+                held.enter_context(socket.socket()).bind((HERE, more))
+            return port
 
 
 def until_listening(port: int, udp: bool = False) -> None:
