@@ -110,11 +110,7 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
     if server:
         time.sleep(0.2)
         server.send_signal(signal.SIGINT)
-        try:
-            served = server.communicate(timeout=3)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            served = server.communicate(timeout=3)
+        served = server.communicate()
     expect = Expectation(
         address,
         address,
