@@ -34,7 +34,7 @@ from linkladder.trust import peers
 from linkladder.trust.keys import fingerprint
 
 if TYPE_CHECKING:
-    from linkladder.pairing.comparison import Comparison
+    from linkladder.pairing.confirmation import Confirmation
 
 PORT = 8623
 UNBOUNDED = 0  # others: as many as come
@@ -71,7 +71,7 @@ class PairingService:
         self._tasks: set[asyncio.Task[None]] = set()
         self._going: dict[Connection, None] = {}  # exchanges that have revealed or will; without a secret one at most
         self._calls: dict[object, None] = {}  # this end's calls that the other end has not answered yet
-        self._comparison: Comparison | None = None  # the one that waits for a person
+        self._confirmation: Confirmation | None = None  # the one that waits for a person
         self._failures = 0
         self._failing = Failing(GUESSES)
         self._callers = Callers(self._failing, secret is not None)
@@ -186,7 +186,7 @@ class PairingService:
     @property
     def ready(self) -> say.CodeReady | None:
         """The code that this end's person must answer, if one is waiting."""
-        return self._comparison.code if self._comparison and not self._comparison.answered else None
+        return self._confirmation.code if self._confirmation and not self._confirmation.answered else None
 
     def heard(self) -> tuple[say.Appliance, ...]:
         found = self._beacons.heard() if self._beacons else ()
@@ -223,7 +223,7 @@ class PairingService:
             over = paired and self.paired == self._others
             if link in self._going and not over:  # after the last pairing no other exchange may start
                 del self._going[link]
-                self._comparison = None
+                self._confirmation = None
             await link.close()
         if over:
             await self.close("paired")
@@ -291,24 +291,24 @@ class PairingService:
 
     async def _compare(self, link: Connection) -> None:
         """Have the code of this exchange compared, and the other end's keys stored."""
-        from linkladder.pairing.comparison import Comparison  # imported late, so that the window opens sooner
+        from linkladder.pairing.confirmation import Confirmation  # imported late, so that the window opens sooner
 
-        comparison = Comparison(link, self._secret is not None, lambda: self.seconds_left, self._tell)
+        confirmation = Confirmation(link, self._secret is not None, lambda: self.seconds_left, self._tell)
         if self._secret is None:
-            self._comparison = comparison
-        peer = await comparison.pair(self.name)
+            self._confirmation = confirmation
+        peer = await confirmation.pair(self.name)
         certain = link.session.step is Step.DONE
-        self._known[comparison.key] = peer.name
-        if comparison.key in self._paired:  # two calls that crossed have both come to their end
+        self._known[confirmation.key] = peer.name
+        if confirmation.key in self._paired:  # two calls that crossed have both come to their end
             return
         if certain or self._others == 1:  # one that may not have stored this end's keys calls again
-            self._paired.add(comparison.key)
-        self._tell(say.Paired(peer, certain, comparison.code.name))
+            self._paired.add(confirmation.key)
+        self._tell(say.Paired(peer, certain, confirmation.code.name))
 
     def _decide(self, answer: Answer) -> None:
-        if self._comparison is None or self._comparison.decision.done():
+        if self._confirmation is None or self._confirmation.decision.done():
             raise EnvironmentFault("there is no code to compare", hint="it may have been too late; pair again")
-        self._comparison.decision.set_result(answer)
+        self._confirmation.decision.set_result(answer)
 
     # --- callers
 

@@ -21,7 +21,7 @@ SECRET_TIME = 30.0  # seconds that an exchange may wait for the other end if no 
 DONE_TIME = 60.0  # seconds for the other end to store the keys, for which it starts a program that ends older sessions
 
 
-class Comparison:
+class Confirmation:
     """One exchange from its code on; with a secret this end needs no person's answer."""
 
     def __init__(
