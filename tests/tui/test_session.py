@@ -253,6 +253,21 @@ async def test_a_start_that_fails_is_known_as_soon_as_it_has_ended(
         )
 
 
+async def test_a_start_that_is_given_up_measures_nothing_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spawn, argv = launch.spawn, [sys.executable, "-c", "import time; time.sleep(3600)"]
+    started = []
+
+    def noted(folder: Path, _: list[str]) -> Any:
+        started.append(spawn(folder, argv))
+        return started[-1]
+
+    monkeypatch.setattr(launch, "spawn", noted)
+    monkeypatch.setattr(launch, "START_WAIT", 0.1)
+    with pytest.raises(EnvironmentFault, match="did not start"):
+        await launch.launch(tmp_path, synth.the_plan(), "", Seat(tmp_path, "here"))
+    assert await asyncio.to_thread(started[0].wait)
+
+
 async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

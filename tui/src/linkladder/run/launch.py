@@ -41,6 +41,8 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
         if process.poll() is not None:
             break
         await asyncio.sleep(0.05)
+    if process.poll() is None:  # or it would measure after all, when nobody expects it
+        process.terminate()
     lines = await asyncio.to_thread(log_lines, folder, 1)
     raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
 
