@@ -100,13 +100,16 @@ def hear(one: Handshake, line: bytes) -> None:
     one.judge(one.proven())
 
 
+PORTS = iter(random.sample(range(20_000, 32_000), 12_000))
+
+
 def free_port() -> int:
-    """Below those that the kernel gives to connections: one of them may be given away before its user binds it."""
-    for port in random.sample(range(20_000, 32_000), 100):
+    """Below those that the kernel gives to connections, and never the same again: who has it may bind it later."""
+    for port in PORTS:
         with socket.socket() as one, contextlib.suppress(OSError):
             one.bind(("", port))
             return port
-    raise OSError("none of a hundred ports is free")
+    raise OSError("no port is free")
 
 
 class Console:

@@ -10,7 +10,7 @@ import pytest
 
 from linkladder.pairing import connection
 from linkladder.pairing import window_events as say
-from pairing_ends import call, read_off, two
+from pairing_ends import call, free_port, read_off, two
 
 
 async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
@@ -89,3 +89,8 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     await beta.wait(say.WindowClosed)
     for one in (alpha, beta):
         assert len(one.saw(say.CodeReady)) == 1 and not one.saw(say.Failed), one.told
+
+
+def test_no_two_ends_are_given_one_port() -> None:
+    given = [free_port() for _ in range(500)]
+    assert len(set(given)) == len(given)
