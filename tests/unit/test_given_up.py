@@ -100,16 +100,16 @@ async def test_a_question_that_is_given_up_as_its_answer_comes_is_given_up(tmp_p
 
 STUBBORN = """#!/bin/sh
 case "$1" in -v) echo "iperf version 2.1.8 (5 August 2022) pthreads"; exit;; esac
-trap 'echo . >> "{told}"' TERM INT
+trap '{told}' TERM INT
+echo up
 while :; do sleep 0.1; done
 """
 
 
 def test_an_agent_that_is_told_twice_to_end_ends_all_that_it_began(own_state: Path, tmp_path: Path) -> None:
     """sshd hangs up, and whoever ends a peer's sessions sends a signal as well."""
-    told = tmp_path / "told"
     tool = tmp_path / "iperf"
-    tool.write_text(STUBBORN.format(told=told))
+    tool.write_text(STUBBORN.format(told="kill -TERM $PPID"))
     tool.chmod(0o755)
     environment = {**os.environ, "LINKLADDER_TOOLS_PATH": str(tmp_path)}
     agent = subprocess.Popen(
@@ -123,10 +123,8 @@ def test_an_agent_that_is_told_twice_to_end_ends_all_that_it_began(own_state: Pa
         agent.stdin.write(wire.question(number, request))
         agent.stdin.flush()
         assert b'"ok"' in agent.stdout.readline()
-    agent.send_signal(signal.SIGTERM)
-    while not told.exists():
-        time.sleep(0.01)
-    agent.send_signal(signal.SIGTERM)
+    assert b'"up"' in agent.stdout.readline()
+    agent.send_signal(signal.SIGTERM)  # while the tool is asked to end, it sends another one
     agent.communicate()
     assert agent.returncode == 0
 
@@ -191,7 +189,7 @@ async def test_a_tool_that_is_starting_when_its_trial_is_cancelled_ends_too(
 ) -> None:
     """Nobody would know of it, and it would load the path beside the next trial."""
     tool = tmp_path / "iperf"
-    tool.write_text(STUBBORN.format(told=tmp_path / "told"))
+    tool.write_text(STUBBORN.format(told=":"))
     tool.chmod(0o755)
     monkeypatch.setenv("LINKLADDER_TOOLS_PATH", str(tmp_path))
     service, starting = Service(lambda event: None), asyncio.Event()
