@@ -117,7 +117,8 @@ async def test_every_pair_has_its_place_before_anything_is_measured_and_what_run
     async with app.run_test(size=CONSOLE) as pilot:
         app.climb(plan)
         where = f"{rung.paths[number].origin} to {rung.paths[number].peer}"
-        assert "near to far" not in (await until(pilot, f"{where}: TCP"))
+        told = await until(pilot, f"{where}: TCP")
+        assert "near to far" not in told and f"path {number + 1} alone" not in told
         shown = app.progress
         assert shown and shown.words(rung.name, replace(alone, paths=())).startswith("all paths at once: TCP")
         await until(pilot, f"200 Mb/s to {rung.paths[number].peer} 1 flow")

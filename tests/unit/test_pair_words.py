@@ -13,7 +13,17 @@ import pytest
 from linkladder import cli, formats, report
 from linkladder.app.screens.results import rung_page
 from linkladder.judge import compare, judge_document
-from linkladder.model import Company, Direction, Document, Outcome
+from linkladder.model import (
+    Company,
+    Direction,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Leg,
+    Outcome,
+    Protocol,
+    TrialResult,
+)
 from linkladder.phrases import arm, beside, change, loaded, trial, way
 from linkladder.phrases.ways import end_name
 from linkladder.verdicts import Change
@@ -62,6 +72,8 @@ def test_the_results_screen_tells_of_pairs(mesh: Document) -> None:
     told = rung_page(mesh.rungs[-1], judged.rungs[-1], 78).plain
     assert not NAMELESS.findall(told)
     assert "\nbeta to gamma:\n1       default" in told and "\nnear to beta and gamma to delta:\n" in told
+    assert told.index("\ngamma to delta:") < told.index("\nnear to beta and gamma to delta:"), "each alone comes first"
+    assert "CPU: first/second end" in told
 
 
 def test_a_failed_trial_is_told_with_its_pair(mesh: Document) -> None:
@@ -114,3 +126,15 @@ def test_a_change_is_told_with_the_pair_that_it_was_tried_on() -> None:
     common = beside(tried, tried, paths)
     said = change("MTU 9000", common, Change("b", "a", "reverse", 4), paths)
     assert said.startswith("MTU 9000 (1 stream, beta to gamma), back: ")
+
+
+def test_what_several_pairs_lost_of_paced_udp_is_told_of_the_pair_once() -> None:
+    whole = many(3)
+    (rung,) = whole.rungs
+    asked = Experiment("udp", protocol=Protocol.UDP, udp_rate_bps=1e8, paths=(0,), company=Company.ALONE)
+    lost = Outcome(True, goodput_bps=6e7, by_direction={"forward": 6e7}, datagrams=10_000, lost=4_000)
+    udp = ExperimentResult(asked, tuple(TrialResult("u", n, (Leg(lost, path=0),)) for n in range(3)))
+    rung = replace(rung, experiments=(*rung.experiments, udp))
+    told = judge_document(replace(whole, rungs=(rung,))).rungs[0].judgement
+    said = [text for text in (*told.reasons, *told.findings) if text.startswith("UDP near to beta at 100 Mb/s")]
+    assert said and not any("(near to beta)" in text for text in said)

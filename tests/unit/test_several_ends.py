@@ -96,6 +96,7 @@ async def test_a_pair_of_others_is_measured_and_each_leg_knows_its_ends(own_stat
     assert "127.0.0.3" in every.legs[1].commands[0].argv
     assert single.ok and [(leg.path, leg.near, leg.far) for leg in single.legs] == [(1, 1, 2)]
     assert {end.name for end in document.run.ends} == {"near", "beta", "gamma", "delta"}
+    assert [run.peer for run in Store(own_state).runs()] == ["beta, gamma, delta"], "the list of runs names them all"
 
 
 async def test_without_a_yes_at_each_no_introduction_is_taken_and_the_others_go_on(

@@ -132,7 +132,7 @@ class Engine:
         if self._resumed:
             resume_stored(self.store, self.run_id, self.plan)
         else:
-            self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
+            self.store.begin(self.plan, ", ".join(self.plan.peers), self.run_id)
         self._begun = True
         self._keep_host("near", facts[""])
 

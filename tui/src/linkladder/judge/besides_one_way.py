@@ -36,7 +36,7 @@ from linkladder.model import (
 from linkladder.phrases import arms
 from linkladder.phrases import company as say_of_paths
 from linkladder.phrases import rungs as say
-from linkladder.phrases.ways import listed, path_name
+from linkladder.phrases.ways import listed, path_name, several_ends
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 BOTH = (Direction.FORWARD, Direction.REVERSE)
@@ -177,9 +177,11 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
     p = parameters(rung, j.experiment)
-    paths = p.paths or tuple(range(len(rung.paths)))
-    names = [path_name(rung.paths, n, BOTH[0]) for n in paths]
-    return f"{say.setting(p, j.protocol, j.direction, rung.paths)} ({listed(names)})"
+    setting = say.setting(p, j.protocol, j.direction, rung.paths)
+    if several_ends(rung.paths):
+        return setting  # it names the pairs
+    names = [path_name(rung.paths, n, BOTH[0]) for n in p.paths or tuple(range(len(rung.paths)))]
+    return f"{setting} ({listed(names)})"
 
 
 def _one_direction(rung: RungResult, document: Document) -> Iterator[Concern]:

@@ -204,6 +204,11 @@ class Plan:
     mesh: bool = False  # every pair of its ends is a path
     ends: tuple[str, ...] = ()  # of the mesh, "near" for this appliance; none: this one and all that it is paired with
 
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The paired appliances at the sides of all paths."""
+        return tuple(dict.fromkeys(name for rung in self.rungs for name in rung.peers))
+
 
 # Within these lie the numbers of an experiment: a plan is checked by them, and no end trusts its peer's.
 BOUNDS: dict[str, tuple[float, float]] = {

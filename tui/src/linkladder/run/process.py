@@ -162,7 +162,7 @@ async def _ends(plan: Plan, *, call_peers: bool) -> AsyncIterator[tuple[EndPoint
     to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
     try:
         if call_peers:
-            to_peers.begin({peer for rung in plan.rungs for peer in rung.peers}, near.hello)
+            to_peers.begin(set(plan.peers), near.hello)
         yield near, to_peers
     finally:
         await to_peers.close()

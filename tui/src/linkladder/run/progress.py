@@ -333,7 +333,7 @@ class Progress:
     def words(self, rung: RungName, asked: Experiment) -> str:
         """The setting, with several ends after the pairs that it loads: 'gamma to delta: TCP, 4 streams, ...'."""
         paths = self.paths_of(rung)
-        return f"{loaded(asked, paths)}: {named(asked, direction=False)}" if several_ends(paths) else named(asked)
+        return f"{loaded(asked, paths)}: {named(asked, False, paths)}" if several_ends(paths) else named(asked)
 
     # --- time ------------------------------------------------------------------------
 
@@ -366,6 +366,6 @@ def series(intervals: list[Interval], direction: Direction) -> list[tuple[float,
     return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
 
 
-def named(experiment: Experiment, direction: bool = True) -> str:
+def named(experiment: Experiment, direction: bool = True, paths: Sequence[Path] = ()) -> str:
     """The setting in words; only its name if the plan does not have it."""
-    return experiment.id if experiment.label == experiment.id else arm(experiment, direction)
+    return experiment.id if experiment.label == experiment.id else arm(experiment, direction, paths)

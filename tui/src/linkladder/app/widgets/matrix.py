@@ -39,9 +39,10 @@ class Row:
     def tcp(self) -> bool:
         return self.asked.protocol is Protocol.TCP
 
-    def pairs(self, rung: RungResult) -> tuple[int, ...]:
-        """The paths that it loads, all if it names none, where there are more than two ends."""
-        return (self.asked.paths or tuple(range(len(rung.paths)))) if several_ends(rung.paths) else ()
+    def pairs(self, rung: RungResult) -> tuple[int, tuple[int, ...]]:
+        """How many paths it loads, and which, where there are more than two ends."""
+        loaded = (self.asked.paths or tuple(range(len(rung.paths)))) if several_ends(rung.paths) else ()
+        return len(loaded), loaded
 
     def heading(self, rung: RungResult) -> str:
         """What the columns do not show, and with more than two ends the pairs."""
@@ -118,7 +119,8 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
                 marked = row.tcp and cell is not None and cell.result.median_bps == best[way] and best[way] > 0
                 _cell(out, cell, marked, tops[way], width)
             out.append("\n")
-    out.append("* best setting of TCP   bar: of that   CPU: near/far, of all its cores", "dim")
+    sides = "first/second end" if several_ends(rung.paths) else "near/far"
+    out.append(f"* best setting of TCP   bar: of that   CPU: {sides}, of all its cores", "dim")
     return out
 
 
