@@ -14,11 +14,11 @@ from helpers import Compare, seen, settled, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
-from linkladder.app.widgets.ladder_text import figures
+from linkladder.app.widgets.ladder_text import figures, trial_line
 from linkladder.app.widgets.mesh_grid import explained
 from linkladder.model import Direction, Experiment, Interval, Path, Protocol, RungName
 from linkladder.phrases import company as words
-from linkladder.run.progress import TrialView
+from linkladder.run.progress import Progress, TrialView
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
 from replay_backend import ReplayBackend
 from several import NAMES, document
@@ -162,6 +162,18 @@ def test_of_several_paths_the_flows_are_those_of_each() -> None:
     assert "1 flow" in figures(whole, 80).plain and "each" not in figures(whole, 80).plain
     whole.paths = {(Direction.FORWARD, n): 1e8 for n in range(2)}
     assert "1 flow each" in figures(whole, 80).plain
+
+
+def test_what_is_measured_fits_into_its_line_with_the_repeat() -> None:
+    asked = Experiment("x", repeats=5, paths=(1,))
+    one = TrialView(RungName.DC_LINK, asked, 1, 0, 10.0, 0.0)
+    setting = "dc-link: TCP, 1 stream, default window, path 2 alone, near to far"
+    assert trial_line(Progress(), one, 100) == f"{setting}, repeat 2 of 5"
+    assert trial_line(Progress(), one, 78) == f"{setting} (2/5)"
+    narrow = trial_line(Progress(), one, 60)
+    assert len(narrow) == 60 and narrow.endswith("to far (2/5)") and "~" in narrow
+    one.experiment = replace(asked, repeats=1)
+    assert trial_line(Progress(), one, 78) == setting
 
 
 def test_shortened_names_are_never_alike() -> None:

@@ -202,8 +202,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
-        repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
-        self._put("trial", Text(f"{trial.rung}: {progress.words(trial.rung, experiment)}{repeat}"))
+        self._put("trial", Text(ladder_text.trial_line(progress, trial, width)))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
             chart.show(

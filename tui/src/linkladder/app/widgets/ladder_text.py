@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from linkladder import phrases, units
+from linkladder.app.names import fitted
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Direction, Path, Protocol
 from linkladder.phrases import company
@@ -69,6 +70,17 @@ def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int
     out.append_text(Text("  ").join(parts))
     out.truncate(width, overflow="ellipsis")
     return out
+
+
+def trial_line(progress: Progress, trial: TrialView, width: int) -> str:
+    """What is measured, and which repeat it is, in one line: rather the repeat in short than words that are cut off."""
+    setting, repeats = f"{trial.rung}: {progress.words(trial.rung, trial.experiment)}", trial.experiment.repeats
+    if repeats < 2:
+        return fitted(setting, width)
+    repeat = f", repeat {trial.repeat + 1} of {repeats}"
+    if len(setting) + len(repeat) > width:
+        repeat = f" ({trial.repeat + 1}/{repeats})"
+    return fitted(setting, width - len(repeat)) + repeat
 
 
 def figures(trial: TrialView, width: int, paths: Sequence[Path] = ()) -> Text:
