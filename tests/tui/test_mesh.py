@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import re
 from dataclasses import replace
+from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from textual.pilot import Pilot
 
 import synth
 from helpers import Compare, seen, settled, until
-from linkladder import events
+from linkladder import events, formats
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
 from linkladder.app.widgets.ladder_text import figures, trial_line
@@ -316,3 +319,17 @@ def test_what_is_told_of_a_row_is_known_by_the_end_and_its_paths_not_by_how_a_se
     grid = words.grid(cells)
     told = explained(seen, grid, (grid.rows.index("beta"), -1))
     assert told[1:] == ["So much and no more is sent.", "These share."]
+
+
+async def test_the_mesh_says_no_better_verdict_than_the_rung_has() -> None:
+    """Of a real run over two cards, whose generator was too weak: that all paths carried something is no PASS."""
+    kept = FilePath(__file__).parents[1] / "documents/v2/two-paths.json.xz"
+    whole = formats.document(json.loads(lzma.decompress(kept.read_bytes())))
+    made = synth.settled()
+    made.stored = {synth.RUN: (replace(synth.summary(), plan="cards"), whole)}
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Next step")
+        app.open("mesh")
+        text = await until(pilot, "all paths at once carry 172 Mb/s near to far")
+        assert "CANNOT JUDGE (provisional): all paths at once" in text and "PASS (provisional): all" not in text

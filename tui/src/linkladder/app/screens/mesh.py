@@ -16,7 +16,7 @@ from linkladder.app.widgets.mesh_grid import MeshGrid, explained, grid_text, run
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Document, RungResult
 from linkladder.phrases import company as words
-from linkladder.verdicts import RungJudgement
+from linkladder.verdicts import Judgement, RungJudgement, Verdict
 
 EVERY = 6  # ticks between two reads of the stored run while it is going on
 LOOKED = 20  # how many of the newest runs are searched for one with several paths
@@ -124,7 +124,7 @@ judge, - incomplete, * measured now.
         now = self._now(self.rung)
         whole = seen.whole if seen and seen.cells else None
         said.update(
-            Text.assemble("So far: " if now else "", verdict(str(whole.verdict), whole.provisional), ": ", whole.text)
+            Text.assemble("So far: " if now else "", self._verdict(whole, bool(now)), ": ", whole.text)
             if whole
             else "Nothing is measured yet."
         )
@@ -132,6 +132,13 @@ judge, - incomplete, * measured now.
         board.update(grid_text(grid, view, board.cursor, now, self.size.width - 2))
         shown.update(Text(f"{view}   {words.LEGEND}", "dim", no_wrap=True, overflow="ellipsis"))
         explained_in.update("\n".join([*explained(seen, grid, board.cursor), *(seen.lacking if seen else ())]))
+
+    def _verdict(self, whole: Judgement, goes_on: bool) -> Text:
+        """What the paths come to, but no PASS where the rung has none, as more bears on that; trials may be to come."""
+        to_come = goes_on and self.judged is not None and self.judged.verdict is Verdict.INCOMPLETE
+        if whole.verdict is not Verdict.PASS or self.judged is None or to_come:
+            return verdict(str(whole.verdict), whole.provisional)
+        return verdict(str(self.judged.verdict), self.judged.provisional)
 
     def _now(self, rung: RungResult) -> frozenset[int]:
         """The numbers of the paths that are being measured now."""
