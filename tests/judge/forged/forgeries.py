@@ -27,13 +27,14 @@ from forged_own_output import own_output
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_shortfall import behind_a_card, excused_alike, not_as_printed
+from forged_slow import slow_runs
 from forged_taken import TAKEN
 from forged_told import answered, told
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
 
 PARTS = (
-    healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits, holes,
+    healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits, holes, slow_runs,
     impossible_figures, wrong_times, another_machine, lost_ends,
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,

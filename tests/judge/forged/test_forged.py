@@ -52,6 +52,12 @@ def test_what_stalled_one_trial_is_not_what_limits_the_others() -> None:
     assert all("1 of 3 trials carried nothing or stalled: Large sends" in text for text in reasons), reasons
 
 
+def test_a_name_keeps_its_capitals_after_but() -> None:
+    rows = [row for row in ROWS if row.name == "TCP grows to the end over 80 ms"]
+    (judged,) = [judge_document(forged(row.edit)) for row in rows]
+    assert "But TCP was still growing" in judged.sentence
+
+
 @pytest.mark.parametrize("figure", [{"seconds": 1e308}, {"goodput_bps": 1e300}])
 def test_a_figure_beyond_all_others_is_no_run_s(figure: dict[str, float]) -> None:
     """It would be infinite in a sum, and no sentence tells of that."""

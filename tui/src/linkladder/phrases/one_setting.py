@@ -109,4 +109,5 @@ def limited(short: str, limits: str) -> str:
 
 def but(short: str, limits: str) -> str:
     """A sentence on a shortfall, followed by one that excuses it."""
-    return f"{short} But {limits[0].lower()}{limits[1:]}"
+    first = limits[0] if limits[1:2].isupper() else limits[0].lower()  # TCP stays as it is
+    return f"{short} But {first}{limits[1:]}"
