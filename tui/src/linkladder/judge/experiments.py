@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
@@ -153,6 +153,41 @@ def reached(seen: Spread, needed: float) -> Cause:
     return Cause.REACHED if seen.minimum >= needed * (1 - 0.5 * SLIGHT) else Cause.WORST_TRIAL
 
 
+@dataclass(frozen=True)
+class _Case:
+    """What a setting carried in one direction, and what every judgement on it says alike."""
+
+    p: Experiment
+    direction: Direction
+    usable: list[TrialResult]
+    values: list[float]  # what each of these carried
+    seen: Spread
+    limits: Limiter | None
+    contract: Contract
+    best: float  # the ceiling
+    provisional: bool
+    findings: tuple[str, ...]
+    figures: dict[str, float]
+
+    @property
+    def needed(self) -> float:
+        return self.contract.pass_ratio * self.best
+
+    @property
+    def bar(self) -> tuple[float, float, float]:
+        return self.needed, self.contract.pass_ratio, self.best
+
+    @property
+    def by_path(self) -> bool:
+        """Whether it is known that the path limits; then time withheld from an end excuses its part alone."""
+        return self.limits is not None and self.limits.known and not host_bound(self.limits)
+
+    def judged(self, verdict: Verdict, cause: Cause, said: str, reason: str = "", *advice: str) -> Judgement:
+        return Judgement(
+            verdict, self.provisional, said, (reason or said,), advice, self.findings, self.figures, cause
+        )  # fmt: skip
+
+
 def _judge(
     result: ExperimentResult,
     usable: list[TrialResult],
@@ -166,53 +201,72 @@ def _judge(
 ) -> Judgement:
     p = result.parameters
     broken = [t for t in result.trials if not t.ok and t.fault is not Fault.PATH]
-    provisional = len(values) < 2
-    findings = []
-    if broken and usable:
-        findings.append(say.left_out(len(broken), len(result.trials), broken[0].reason))
     fell = _fell(usable, p, direction) if bounded else ""
-    if fell:
-        findings.append(fell)
+    findings = _findings(result, usable, broken, fell, seen)
     if seen is None:
         why = broken[0].reason or say.TOOL_FAILED if broken else say.NOT_RUN
-        said = say.not_measured(why)
-        return Judgement(Verdict.INCOMPLETE, True, said, findings=tuple(findings), cause=Cause.NOTHING_MEASURED)
-    figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
-    if seen.cv is not None:
-        figures["cv_percent"] = 100 * seen.cv
-        if seen.cv > SCATTERED:
-            findings.append(say.scattered(seen))
-    silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
-    if silent:
-        why = limits.sentence if limits and limits.known else silent[0].reason or say.NOTHING_ARRIVED
-        unplugged = all(t.carriers_lost for t in silent)  # an end's own card, its cable, or the port it is in
-        why = carriers_lost(silent[0].carriers_lost) if unplugged else why
-        said = say.stalled(len(silent), len(usable), why)
-        verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
-        return Judgement(verdict, False, said, (said,), findings=tuple(findings), figures=figures, cause=cause)
-    if not bounded:
-        return Judgement(Verdict.PASS, provisional, say.carried(seen), findings=tuple(findings), figures=figures)
-    figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}
-    error = measurement_error(usable[values.index(seen.maximum)], p)
-    figures["error_percent"] = 100 * error
-    if seen.maximum > best * (1 + error):
-        said = say.above_ceiling(seen, best, error)
-        ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
         return Judgement(
-            Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures, Cause.ABOVE_CEILING
+            Verdict.INCOMPLETE, True, say.not_measured(why), findings=findings, cause=Cause.NOTHING_MEASURED
         )
+    case = _Case(
+        p, direction, usable, values, seen, limits, contract, best, len(values) < 2, findings, _spread_figures(seen)
+    )
+    if silent := [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]:
+        return _silent(case, silent)
+    if not bounded:
+        return Judgement(Verdict.PASS, case.provisional, say.carried(seen), findings=findings, figures=case.figures)
+    error = measurement_error(usable[values.index(seen.maximum)], p)
+    share = 100 * seen.median / best
+    figures = {**case.figures, "ceiling_bps": best, "percent_of_ceiling": share, "error_percent": 100 * error}
+    case = replace(case, figures=figures)
+    if seen.maximum > best * (1 + error):
+        ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
+        said = say.above_ceiling(seen, best, error)
+        return case.judged(Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, said, "", *ways_out)
     if p.protocol is Protocol.UDP:
-        return judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
+        return judge_udp(result, usable, seen, contract, direction, best, case.provisional, findings, figures)
     if p.direction in (Direction.DUPLEX, Direction.BOTH):
         best *= duplex_share(contract)
-    judged = _judge_tcp(p, direction, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
-    if judged.cause in (Cause.SCATTERED, Cause.WORST_TRIAL) and (kept := _kept_from_cpu(usable, values, judged, best)):
-        said = say.interfered(seen, (judged.figures["needed_bps"], contract.pass_ratio, best), kept)
-        return replace(
-            judged, cause=Cause.BUSY_END, sentence=said, reasons=(said,), remedies=remedies.stronger(contract)
-        )
+    case = replace(case, best=best, figures={**figures, "needed_bps": contract.pass_ratio * best})
+    return _with_trials_that_differ(_judge_tcp(case), case, result, broken, fell)
+
+
+def _findings(
+    result: ExperimentResult, usable: list[TrialResult], broken: list[TrialResult], fell: str, seen: Spread | None
+) -> tuple[str, ...]:
+    found = [say.left_out(len(broken), len(result.trials), broken[0].reason)] if broken and usable else []
+    found += [fell] if fell else []
+    found += [say.scattered(seen)] if seen is not None and (seen.cv or 0.0) > SCATTERED else []
+    return tuple(found)
+
+
+def _spread_figures(seen: Spread) -> dict[str, float]:
+    figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
+    return figures if seen.cv is None else {**figures, "cv_percent": 100 * seen.cv}
+
+
+def _silent(case: _Case, silent: list[TrialResult]) -> Judgement:
+    """The verdict where some trials carried nothing: an end's own card, its cable, or the port it is in excuses it."""
+    limits = case.limits
+    why = limits.sentence if limits and limits.known else silent[0].reason or say.NOTHING_ARRIVED
+    unplugged = all(t.carriers_lost for t in silent)
+    why = carriers_lost(silent[0].carriers_lost) if unplugged else why
+    said = say.stalled(len(silent), len(case.usable), why)
+    verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
+    return replace(case, provisional=False).judged(verdict, cause, said)
+
+
+def _with_trials_that_differ(
+    judged: Judgement, case: _Case, result: ExperimentResult, broken: list[TrialResult], fell: str
+) -> Judgement:
+    """The judgement, given trials that an end was kept from, that the tool broke, or whose rate did not last."""
+    scattered = judged.cause in (Cause.SCATTERED, Cause.WORST_TRIAL)
+    if scattered and (kept := _kept_from_cpu(case.usable, case.values, judged, case.best)):
+        said = say.interfered(case.seen, case.bar, kept)
+        ways_out = remedies.stronger(case.contract)
+        return replace(judged, cause=Cause.BUSY_END, sentence=said, reasons=(said,), remedies=ways_out)
     if judged.verdict is Verdict.PASS and 2 * len(broken) >= len(result.trials):
-        said = say.few_measured(judged.sentence, len(usable), len(result.trials))
+        said = say.few_measured(judged.sentence, len(case.usable), len(result.trials))
         return replace(judged, verdict=Verdict.CANNOT_JUDGE, sentence=said, reasons=(said,), cause=Cause.TRIALS_FAILED)
     if broken and judged.verdict is Verdict.PASS:
         judged = replace(judged, provisional=True)
@@ -250,69 +304,48 @@ def without_link(trials: list[TrialResult], p: Experiment, direction: Direction,
     return carriers_lost(below[0].carriers_lost)
 
 
-def _judge_tcp(
-    p: Experiment,
-    direction: Direction,
-    usable: list[TrialResult],
-    seen: Spread,
-    limits: Limiter | None,
-    contract: Contract,
-    best: float,
-    provisional: bool,
-    findings: tuple[str, ...],
-    figures: dict[str, float],
-) -> Judgement:
-    needed = contract.pass_ratio * best
-    figures["needed_bps"] = needed
-    bar = needed, contract.pass_ratio, best
-    sure = reached(seen, needed)
+def _judge_tcp(case: _Case) -> Judgement:
+    return _reaching(case) or _excused(case) or _short(case)
+
+
+def _reaching(case: _Case) -> Judgement | None:
+    """Where some of the repeats reach the required rate, or may do so; None where none does."""
+    seen, sure = case.seen, reached(case.seen, case.needed)
     if sure is Cause.REACHED:
-        return Judgement(Verdict.PASS, provisional, say.needed(seen, *bar), findings=findings, figures=figures)
+        said = say.needed(seen, *case.bar)
+        return Judgement(Verdict.PASS, case.provisional, said, findings=case.findings, figures=case.figures)
     if sure is Cause.WORST_TRIAL:
-        said = say.worst_below(seen, *bar)
-        figures["worst_bps"] = seen.minimum
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures,
-            Cause.WORST_TRIAL,
-        )  # fmt: skip
-    if seen.high >= needed:
-        said = say.too_scattered(seen, *bar)
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures,
-            Cause.SCATTERED,
-        )  # fmt: skip
-    short = say.needed(seen, *bar)
-    if gone := without_link(usable, p, direction, needed):
-        said = say.but(short, f"{gone}.")
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures, Cause.OWN_CARD
-        )
-    by_path = limits is not None and limits.known and not host_bound(limits)  # then time withheld excuses its part
-    if withheld := saturated(usable, p, 1 - seen.median / best if by_path else 0.0):
-        said = say.held_back(short, withheld)
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures,
-            Cause.BUSY_END,
-        )  # fmt: skip
+        worst = replace(case, figures={**case.figures, "worst_bps": seen.minimum})
+        return worst.judged(Verdict.CANNOT_JUDGE, sure, say.worst_below(seen, *case.bar), "", MORE_REPEATS)
+    if seen.high >= case.needed:
+        said = say.too_scattered(seen, *case.bar)
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.SCATTERED, said, "", MORE_REPEATS)
+    return None
+
+
+def _excused(case: _Case) -> Judgement | None:
+    """Why a shortfall need not be the path's: a card without its link, an end that is busy, or a window."""
+    short, limits, p = say.needed(case.seen, *case.bar), case.limits, case.p
+    stronger = remedies.stronger(case.contract)
+    if gone := without_link(case.usable, p, case.direction, case.needed):
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.OWN_CARD, say.but(short, f"{gone}."), "", MORE_REPEATS)
+    explains = 1 - case.seen.median / case.best if case.by_path else 0.0
+    if busy := saturated(case.usable, p, explains):
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.held_back(short, busy), busy, *stronger)
     if limits is not None and held_by_window(limits):
-        said = say.but(short, limits.sentence)
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,),
-            (limits.experiment or remedies.larger_window(p),), findings, figures, Cause.WINDOW,
-        )  # fmt: skip
+        said, advice = say.but(short, limits.sentence), limits.experiment or remedies.larger_window(p)
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.WINDOW, said, limits.sentence, advice)
     if limits is not None and limits.known and host_bound(limits):
         said = say.but(short, limits.sentence)
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), remedies.stronger(contract), findings,
-            figures, Cause.BUSY_END,
-        )  # fmt: skip
-    if not by_path and (warm := saturated(usable, p, close=WARM)):
-        said = say.held_back(short, warm)
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (warm,), remedies.stronger(contract), findings, figures,
-            Cause.BUSY_END,
-        )  # fmt: skip
-    said = say.limited(short, limits.sentence if limits else "")
-    if warm := saturated(usable, close=WARM if by_path else CALM):  # no more than a percent from being in doubt
-        findings, provisional = (*findings, say.may_be_the_end(warm)), True
-    return Judgement(Verdict.FAIL, provisional, said, (short,), findings=findings, figures=figures, cause=Cause.SHORT)
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.BUSY_END, said, limits.sentence, *stronger)
+    if not case.by_path and (warm := saturated(case.usable, p, close=WARM)):
+        return case.judged(Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.held_back(short, warm), warm, *stronger)
+    return None
+
+
+def _short(case: _Case) -> Judgement:
+    short = say.needed(case.seen, *case.bar)
+    if warm := saturated(case.usable, close=WARM if case.by_path else CALM):  # no more than a percent from in doubt
+        case = replace(case, findings=(*case.findings, say.may_be_the_end(warm)), provisional=True)
+    said = say.limited(short, case.limits.sentence if case.limits else "")
+    return case.judged(Verdict.FAIL, Cause.SHORT, said, short)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 from linkladder import phrases
 from linkladder.judge import remedies
@@ -14,6 +15,7 @@ from linkladder.judge.besides_one_way import besides_one_way
 from linkladder.judge.card_faults import Faults, at_fault, card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
+from linkladder.judge.chosen import chosen_of, counts, duplex_ids
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.evidence import parameters, ways
@@ -29,7 +31,6 @@ from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bu
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
-from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, REFUTED, undone, weigh
 from linkladder.model import (
     Contract,
@@ -46,6 +47,7 @@ from linkladder.phrases.one_setting import limited
 from linkladder.verdicts import (
     SHORTFALL,
     Cause,
+    Change,
     Concern,
     ExperimentJudgement,
     Judgement,
@@ -74,59 +76,57 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     return dataclasses.replace(judged, judgement=undone(judged.judgement, doubt))
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """Of a rung what was measured, what loads all paths at once, and what of that is as the rung is without a loan."""
+
+    measured: RungResult
+    whole: RungResult
+    borne_out: RungResult
+    plain: RungResult
+
+
+def _parts(rung: RungResult) -> _Parts:
+    """Where no load of all paths is without a loan, none counts, as long as something else is."""
+    whole, borne_out = at_once(rung), as_it_is(in_company(rung))
+    ids = {e.parameters.id for e in borne_out.experiments}
+    kept = tuple(e for e in whole.experiments if e.parameters.id in ids)
+    return _Parts(rung, whole, borne_out, dataclasses.replace(whole, experiments=kept))
+
+
 def _judged(rung: RungResult, document: Document, contract: Contract | None) -> RungJudgement:
-    deal = contract or document.run.plan.contract
+    of_one = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
-    below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
-    own: Faults = card_faults(rung, deal, document) if rung.name not in GENERATOR else ()
-    several, of_one = paths_and_bundles(rung, deal, below, own), deal
-    borne_out, measured = as_it_is(in_company(rung)), rung
-    deal = several.deal(deal)
-    whole = at_once(rung)
-    # Where no load of all paths is without a loan, none counts, as long as something else is.
-    plain = {e.parameters.id for e in borne_out.experiments}
-    rung = dataclasses.replace(whole, experiments=tuple(e for e in whole.experiments if e.parameters.id in plain))
-    judged = _experiments(rung, deal, bounded)
-    if rung.name not in GENERATOR:
-        cards = own_cards(rung, deal, document)
-        judged = tuple(_held_by_card(j, rung, cards) for j in judged)
-    chosen = _chosen(judged)
-    judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
-    best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
-    weakest = min(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
-    if rung.unavailable:
-        said = say.not_measured(rung.name, rung.unavailable)
-        verdict = Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
-    elif rung.name in GENERATOR:
-        verdict = _judge_generator(rung, chosen, deal)
-    else:
-        verdict = _judge_link(rung, judged, chosen, deal, document)
+    below = able_below(rung, document, of_one) if len(rung.paths) > 1 else NOBODY
+    own: Faults = card_faults(rung, of_one, document) if rung.name not in GENERATOR else ()
+    several = paths_and_bundles(rung, of_one, below, own)
+    deal, parts = several.deal(of_one), _parts(rung)
+    whole, rung = parts.whole, parts.plain
+    judged = _settings(rung, deal, document)
+    chosen = chosen_of(judged)
+    judged = tuple(dataclasses.replace(j, counts=counts(j, rung, deal, chosen)) for j in judged)
+    verdict = _verdict(rung, judged, chosen, deal, document)
     found = [
         *several.concerns,
-        *besides_one_way(judged, rung, measured, of_one, below, document),
-        *concerns(borne_out, chosen, deal, document),
+        *besides_one_way(judged, rung, parts.measured, of_one, below, document),
+        *concerns(parts.borne_out, chosen, deal, document),
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),
-        *(uncounted(measured, of_one, deal) if bounded else ()),
+        *(uncounted(parts.measured, of_one, deal) if bounded else ()),
     ]
     if several.whole is None:
         verdict = not_the_link(verdict, own, _rests_on(verdict, judged, rung, deal))
     verdict = weigh(several.added_to(verdict), several.excuses([excused(one, own) for one in found]))
     compared = proven(whole, document)
     changed = changes(compared, steps_to_come(document.run.plan, rung.name))
-    arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
-    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c], rung.paths), c) for c in changed]
-    answers = (
-        *staircase(compared, changed, document),
-        *phrases.offloads([(*arms[c], c) for c in changed], rung.paths),
-        *phrases.briefly(words, rung.paths),
-        *sizing(whole, deal),
-    )
+    answers, change_words = _answers(parts, compared, changed, deal, document)
+    verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
+    best = max(chosen.values(), key=_median, default=None)
+    weakest = min(chosen.values(), key=_median, default=None)
     # What several pairs carry together has a ceiling only where the contract names what they share.
     limit = weakest.limiter if weakest else None
-    sum_bounded = not several_pairs(rung.paths) or of_one.shared_bps is not None
-    change_words = tuple(phrases.change(*one, rung.paths) for one in words)
-    verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
+    alone = not several_pairs(rung.paths)
+    sum_bounded = alone or of_one.shared_bps is not None
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -139,9 +139,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j, rung.paths) for j in chosen.values() if j.spread),
-        follow_up=()
-        if several_pairs(rung.paths)
-        else follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit),
+        follow_up=follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit) if alone else (),
         changes=changed,
         staircase=landings(compared, changed, deal),
         answers=answers,
@@ -149,6 +147,48 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         bundles=several.bundles,
         members=several.members,
     )
+
+
+def _median(j: ExperimentJudgement) -> float:
+    return j.spread.median if j.spread else 0.0
+
+
+def _settings(rung: RungResult, deal: Contract, document: Document) -> tuple[ExperimentJudgement, ...]:
+    """Each setting in each direction, an end's own card in trouble named where it was loaded."""
+    judged = _experiments(rung, deal, rung.name is RungName.DC_LINK)
+    if rung.name in GENERATOR:
+        return judged
+    cards = own_cards(rung, deal, document)
+    return tuple(_held_by_card(j, rung, cards) for j in judged)
+
+
+def _verdict(
+    rung: RungResult, judged: tuple[ExperimentJudgement, ...], chosen: dict[str, ExperimentJudgement], deal: Contract,
+    document: Document,
+) -> Judgement:  # fmt: skip
+    """What the settings show, before any concern."""
+    if rung.unavailable:
+        said = say.not_measured(rung.name, rung.unavailable)
+        return Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
+    if rung.name in GENERATOR:
+        return _judge_generator(rung, chosen, deal)
+    return _judge_link(rung, judged, chosen, deal, document)
+
+
+def _answers(
+    parts: _Parts, compared: RungResult, changed: tuple[Change, ...], deal: Contract, document: Document
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the rung's comparisons answer in a sentence each, and in full."""
+    arms = {c: (parameters(parts.whole, c.experiment), parameters(parts.whole, c.baseline)) for c in changed}
+    paths = parts.whole.paths
+    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c], paths), c) for c in changed]
+    short = (
+        *staircase(compared, changed, document),
+        *phrases.offloads([(*arms[c], c) for c in changed], paths),
+        *phrases.briefly(words, paths),
+        *sizing(parts.whole, deal),
+    )
+    return short, tuple(phrases.change(*one, paths) for one in words)
 
 
 def as_it_is(rung: RungResult) -> RungResult:
@@ -204,57 +244,6 @@ def _held_by_card(j: ExperimentJudgement, rung: RungResult, troubles: list[Conce
     found = own_card(held.sentence, j.limiter.evidence)
     sentence = limited(j.judgement.reasons[0], held.sentence)
     return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
-
-
-def _chosen(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:
-    """The best TCP setting of each direction, as it shows what the path can do."""
-    chosen: dict[str, ExperimentJudgement] = {}
-    for j in judged:
-        if j.protocol == Protocol.TCP and j.experiment not in _duplex_ids(judged):
-            now = chosen.get(j.direction)
-            if now is None or _merit(j) > _merit(now):
-                chosen[j.direction] = j
-    if not chosen:  # only full duplex was measured
-        for j in judged:
-            if j.protocol == Protocol.TCP:
-                chosen.setdefault(j.direction, j)
-    return chosen
-
-
-def _merit(j: ExperimentJudgement) -> tuple[bool, float]:
-    return j.judgement.verdict is Verdict.PASS, j.spread.median if j.spread else -1.0
-
-
-def _duplex_ids(judged: tuple[ExperimentJudgement, ...]) -> set[str]:
-    seen: dict[str, set[str]] = {}
-    for j in judged:
-        seen.setdefault(j.experiment, set()).add(j.direction)
-    return {name for name, directions in seen.items() if len(directions) > 1}
-
-
-def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement]) -> bool:
-    """Whether the verdict rests on it: the best setting, UDP within the contract, or a bad or impossible result."""
-    if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
-        return True
-    if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # caused by the path, whatever the setting
-        return True
-    p = parameters(rung, j.experiment)
-    if j.protocol == Protocol.UDP:
-        return not above_contract(p, deal) or j.judgement.cause is Cause.UDP_LOSS
-    # A trial in which the path carried nothing counts against it with any setting, and so does poor full duplex.
-    silent = j.spread is not None and j.spread.minimum <= 0 and j.judgement.verdict is not Verdict.PASS
-    return silent or (j.judgement.verdict is Verdict.FAIL and p.direction is Direction.DUPLEX)
-
-
-def _one_bad_trial(j: ExperimentJudgement) -> bool:
-    """Whether a setting whose median reaches the required rate had a trial that did not, or a setting of which a trial
-    reaches it had one with less than half of that.
-    """
-    needed = j.judgement.figures.get("needed_bps")
-    if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
-        return False
-    half = j.spread.maximum >= needed and j.spread.minimum < needed / 2
-    return half or j.spread.median >= needed > j.spread.minimum * 1.01
 
 
 def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract) -> Judgement:
@@ -318,7 +307,7 @@ def _judge_link(
         f"{_name(j, rung)}: {j.judgement.sentence}"
         for j in judged
         if j.judgement.verdict is Verdict.CANNOT_JUDGE
-        and (worst is not Verdict.CANNOT_JUDGE if j.counts else bounded and j.experiment in _duplex_ids(judged))
+        and (worst is not Verdict.CANNOT_JUDGE if j.counts else bounded and j.experiment in duplex_ids(judged))
     ]
     figures: dict[str, float] = {f"{d}_bps": j.spread.median for d, j in chosen.items() if j.spread}
     nothing = _nothing(rung, chosen)
@@ -361,7 +350,7 @@ def _headroom(rung: RungResult, document: Document, deal: Contract, way: Directi
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
         if name in run and not accounts(run[name], document):
-            best = _chosen(_experiments(run[name], deal, False))
+            best = chosen_of(_experiments(run[name], deal, False))
             known = [j.spread.median for j in best.values() if j.spread is not None]
             if known:
                 shown[name] = min(known)

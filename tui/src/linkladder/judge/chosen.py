@@ -1,0 +1,59 @@
+"""Chooses on which settings a rung's verdict rests: the best of each direction, and others that count all the same."""
+
+from __future__ import annotations
+
+from linkladder.judge.evidence import parameters
+from linkladder.judge.udp import above_contract
+from linkladder.model import Contract, Direction, Protocol, RungResult
+from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
+
+
+def chosen_of(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:
+    """The best TCP setting of each direction, as it shows what the path can do."""
+    chosen: dict[str, ExperimentJudgement] = {}
+    for j in judged:
+        if j.protocol == Protocol.TCP and j.experiment not in duplex_ids(judged):
+            now = chosen.get(j.direction)
+            if now is None or _merit(j) > _merit(now):
+                chosen[j.direction] = j
+    if not chosen:  # only full duplex was measured
+        for j in judged:
+            if j.protocol == Protocol.TCP:
+                chosen.setdefault(j.direction, j)
+    return chosen
+
+
+def _merit(j: ExperimentJudgement) -> tuple[bool, float]:
+    return j.judgement.verdict is Verdict.PASS, j.spread.median if j.spread else -1.0
+
+
+def duplex_ids(judged: tuple[ExperimentJudgement, ...]) -> set[str]:
+    seen: dict[str, set[str]] = {}
+    for j in judged:
+        seen.setdefault(j.experiment, set()).add(j.direction)
+    return {name for name, directions in seen.items() if len(directions) > 1}
+
+
+def counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement]) -> bool:
+    """Whether the verdict rests on it: the best setting, UDP within the contract, or a bad or impossible result."""
+    if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
+        return True
+    if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # caused by the path, whatever the setting
+        return True
+    p = parameters(rung, j.experiment)
+    if j.protocol == Protocol.UDP:
+        return not above_contract(p, deal) or j.judgement.cause is Cause.UDP_LOSS
+    # A trial in which the path carried nothing counts against it with any setting, and so does poor full duplex.
+    silent = j.spread is not None and j.spread.minimum <= 0 and j.judgement.verdict is not Verdict.PASS
+    return silent or (j.judgement.verdict is Verdict.FAIL and p.direction is Direction.DUPLEX)
+
+
+def _one_bad_trial(j: ExperimentJudgement) -> bool:
+    """Whether a setting whose median reaches the required rate had a trial that did not, or a setting of which a trial
+    reaches it had one with less than half of that.
+    """
+    needed = j.judgement.figures.get("needed_bps")
+    if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
+        return False
+    half = j.spread.maximum >= needed and j.spread.minimum < needed / 2
+    return half or j.spread.median >= needed > j.spread.minimum * 1.01
