@@ -34,6 +34,7 @@ def alike() -> Rows:
     """What honest repeats have in common."""
     yield "TCP counters that are equal where the loads were", from_first(of_end("tcp"), BEST[1:], 1), PASS, C.REACHED
     yield "cards of UDP that are equal where the datagrams were", from_first(of_end("nics"), MOST), PASS, C.REACHED
+    yield "a second card that stood idle in all UDP", of_trials(with_idle_card, UDP), PASS, C.REACHED
     yield "congestion windows at the limit in all repeats", windows(lambda seed: [1 << 20] * 12), PASS, C.REACHED
     yield "congestion windows that grow alike in all repeats", windows(
         lambda seed: [MSS * (10 + 9 * k) for k in range(12)]
@@ -57,6 +58,12 @@ def from_first(take: Take, ids: tuple[str, ...] = TCP, number: int = -1) -> Edit
 
 def of_end(key: str, numbers: tuple[int, ...] = (0, 1)) -> Take:
     return lambda t, other: [t["ends"][n].update({key: other["ends"][n][key]}) for n in numbers]
+
+
+def with_idle_card(t: Json) -> None:
+    for end in t["ends"]:
+        few = {"rx_bytes": 170, "tx_bytes": 170, "rx_packets": 1, "tx_packets": 1}
+        end["nics"].append({**end["nics"][0], **few, "name": "dc1"})
 
 
 def connections(t: Json, other: Json) -> None:

@@ -250,7 +250,7 @@ def _printed_version(leg: Leg, t: TrialResult, tool: str, rung: RungResult, docu
     for command in leg.commands:
         known = (near, far) if command.end == name_of_side(t, leg, End.NEAR) else (far, near)
         for printed, its in zip(tools.named(tool).versions_printed(command.output[:BEGINNING]), known, strict=True):
-            if printed and its[:1].isdigit() and printed != its:
+            if printed and its[:1].isdigit() and not f"{its}.".startswith(f"{printed}."):
                 return say.other_version(tool, printed, its)
     return ""
 

@@ -26,6 +26,8 @@ LEAST = 100  # segments; a smaller count of TCP's is often the same
 SEGMENTS = 45  # by which a system's segments may differ for the same payload: those of other connections
 LARGEST_SEGMENT = 8948  # bytes, of jumbo frames
 LAST_DATAGRAMS = 12  # a stream's, beyond those that its receiver numbered: its last one is sent ten times at most
+CARRIED = 0.9  # share of the datagrams that a card took at least if it was the load's
+FOLLOW = 1.5  # times the segments that a payload takes; acknowledgements are fewer
 SMALL = 1 << 20  # bytes below which a connection's counts say nothing
 
 Trial = tuple[str, int]
@@ -86,7 +88,8 @@ def _of_cards(end: EndRecord, t: TrialResult, protocol: Protocol) -> Iterator[_S
         if protocol is Protocol.TCP and min(card.rx_packets, card.tx_packets) >= MANY:
             yield _Sign(what, said)
         sent = sum(i.datagrams or 0 for i in t.intervals)
-        if protocol is Protocol.UDP and sent >= MANY and len(t.loads) == 1 and t.lost is not None:
+        took = max(card.rx_packets, card.tx_packets) >= CARRIED * sent >= MANY  # an idle card counts alike each time
+        if protocol is Protocol.UDP and took and len(t.loads) == 1 and t.lost is not None:
             yield _Sign(what, said, sent, LAST_DATAGRAMS * max(1, len(t.flows)) + 2 * t.lost)
 
 
@@ -150,7 +153,7 @@ def _of_segments(t: TrialResult) -> Iterator[_Sign]:
         counters = tuple((end.name, end.tcp) for end in ends if end.tcp is not None)
         counts = [n for _, one in counters for n in vars(one).values() if n is not None and n >= LEAST]
         large = len(counts) if any(n % ROUND for n in counts) else 0
-        follow = 2 * largest * sum(one.segments_sent or 0 for _, one in counters) >= moved
+        follow = FOLLOW * largest * sum(one.segments_sent or 0 for _, one in counters) >= moved
         if large >= 4 or (large >= 2 and follow):
             said = say.segments_of(counters[0][0] if len(ends) == 1 else "")
             yield _Sign(("tcp", counters), said, moved, SEGMENTS * largest)

@@ -72,7 +72,9 @@ def windows_too_small(most: float, least: float) -> str:
 
 def other_cores(end: str, had: int, known: int) -> str:
     seen, asked = units.plural(had, "core"), units.plural(known, "core")
-    return f"The {end} end had {seen} in a trial, and told of {asked}: one of the two is of another machine."
+    return (
+        f"The {end} end had {seen} in a trial, and told of {asked}: they changed meanwhile, or are another machine's."
+    )
 
 
 def other_version(tool: str, printed: str, known: str) -> str:
