@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
 import recordings
-from helpers import SIZES, present, seen, until
+from helpers import SIZES, present, seen, until, until_true
 from linkladder import codec, judge, phrases, units
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
@@ -33,16 +34,16 @@ def flat(text: str) -> str:
 async def scrolled(pilot: Pilot[Any]) -> str:
     """All of a page that is longer than the screen, line by line."""
     lines: list[str] = []
-    for _ in range(12):
-        before = seen(pilot.app)
-        page = before.splitlines()[2:-1]
+    scroll = pilot.app.screen.query_one(".body", VerticalScroll)
+    while True:
+        page = seen(pilot.app).splitlines()[2:-1]
         known = next((n for n in range(len(page), 0, -1) if lines[-n:] == page[:n]), 0)
         lines += page[known:]
-        await pilot.press("pagedown")
-        await pilot.pause(0.3)
-        if seen(pilot.app) == before:
+        before = scroll.scroll_y
+        if before >= scroll.max_scroll_y:
             return "\n".join(lines)
-    raise AssertionError("the page has no end")
+        await pilot.press("pagedown")
+        await until_true(pilot, lambda before=before: before != scroll.scroll_y == scroll.scroll_target_y)
 
 
 @both_sizes

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 import synth
-from helpers import until
+from helpers import until, until_true
 from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing_adapter import PairingAdapter, state_after
@@ -70,10 +70,7 @@ async def test_peers_are_renamed_and_removed() -> None:
         await pilot.press("x")
         await seen_soon(pilot, "Trust gamma no more?")
         await pilot.press("left", "enter")
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if len(backend.peers) == 1:
-                break
+        await until_true(pilot, lambda: len(backend.peers) == 1)
         assert [p.name for p in backend.peers] == ["far"]
 
 
