@@ -280,6 +280,8 @@ async def test_a_mesh_gets_no_rungs_by_guess(newcomer: ReplayBackend) -> None:
         assert [app.screen.query_one(f"#remote-{rung}", Input).value for rung in ("same-host", "dc-link")] == ["", ""]
         text = await until(pilot, "TCP fits")
         assert "nobody" not in text and "No rung has an address" not in text
+        await pilot.press("up", "up")
+        await until(pilot, "empty there: only a mesh measures it")
         await pilot.press("f3")
         await until(pilot, "Next step")
     assert newcomer.described.paths == {} and set(newcomer.described.ends) == {"near", "beta"}

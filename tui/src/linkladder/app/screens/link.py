@@ -146,6 +146,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         c = view.link.contract or first_contract(self.carrier)
         last = "" if view.last_plan in SHORT else view.last_plan  # none that changes settings
         first = view.link.plan or last or "quick"
+        empty = "only a mesh measures it" if view.link.ends else "not measured"
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
             Horizontal(
@@ -172,7 +173,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 Field("up, %", f"{c.availability_percent:g}", 6, key="up"),
                 classes="row",
             ),
-            Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
+            Static(f"Rungs: which peer and addresses (empty there: {empty})", classes="heading"),
         ]
         for rung in RUNGS:
             rows.append(self._row(view, rung.value, view.link.path(rung) or self._guess(view, rung)))
