@@ -9,7 +9,7 @@ from forgeries import Row, table
 
 from linkladder.judge import judge_document
 from linkladder.judge.soundness import flaws
-from linkladder.verdicts import Cause, Verdict
+from linkladder.verdicts import Cause, LimiterKind, Verdict
 
 ROWS = table()
 
@@ -50,6 +50,23 @@ def test_what_stalled_one_trial_is_not_what_limits_the_others() -> None:
     judged = judge_document(forged(each(BEST, opened(0), (1,))))
     reasons = [j.judgement.sentence for j in judged.rungs[-1].experiments if j.experiment in BEST]
     assert all("1 of 3 trials carried nothing or stalled: Large sends" in text for text in reasons), reasons
+
+
+@pytest.mark.parametrize(
+    "name,other",
+    [
+        ("stalled beside a black hole of the load's packets, of which many arrived", LimiterKind.OUTAGE),
+        (
+            "stalled beside a black hole above the contract's MTU, the load's packets are not known",
+            LimiterKind.LARGE_SENDS,
+        ),
+        ("stalled beside a black hole of the load's packets", None),
+    ],
+)
+def test_what_may_stall_a_load_as_well_is_named_beside_a_black_hole(name: str, other: LimiterKind | None) -> None:
+    (edit,) = [row.edit for row in ROWS if row.name == name]
+    limiter = judge_document(forged(edit)).rungs[-1].limiter
+    assert limiter is not None and limiter.candidates[1:] == ((other,) if other else ())
 
 
 def test_a_name_keeps_its_capitals_after_but() -> None:
