@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from linkladder.pairing.comparison import DONE_TIME
+from linkladder.pairing.confirmation import DONE_TIME
 from pairing_world import ROUTED, ROUTED6, SEGMENT, SITES, World, agree, opened, ready
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(170)]
