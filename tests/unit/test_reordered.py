@@ -48,6 +48,7 @@ def test_what_is_sent_twice_makes_a_queue_that_is_not_the_cause() -> None:
     assert limits(35_000, 36_800, 36_000, **queue) == {LimiterKind.REORDERING, LimiterKind.SHAPER}
     few = limiter_of(replace(SLOW, disorder=reordered_or_lost(16_000, SEGMENTS, 6000, 5500), **queue), bounded=True)
     assert few.kind is LimiterKind.SHAPER and "lost" not in few.sentence
+    assert few.candidates == (LimiterKind.SHAPER, LimiterKind.REORDERING) and "may be reordering" in few.sentence
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,9 @@ def _queue(e: Evidence) -> Limiter | None:
     if lost and waiting < LITTLE * e.mss and not rate_shown(e):
         said = say.or_a_burst(found.sentence, found.experiment, uneven=False)
         return _limiter(LimiterKind.SHAPER, found._replace(sentence=said.sentence), LimiterKind.BURST)
+    if e.disorder and e.disorder.slows_tcp:
+        either = say.or_reordered(found, e.disorder.out_of_order, e.disorder.again)
+        return _limiter(LimiterKind.SHAPER, either, LimiterKind.REORDERING)
     return _limiter(LimiterKind.SHAPER, found)
 
 

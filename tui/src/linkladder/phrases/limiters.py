@@ -208,6 +208,13 @@ def or_the_window(found: Said, share: float) -> Said:
     )
 
 
+def or_reordered(found: Said, out_of_order: float, again: float) -> Said:
+    """A queue, while packets overtook each other and were sent again for nothing."""
+    said = f"{100 * out_of_order:.2g} % of the segments came out of order, and {100 * again:.2g} % were sent again"
+    words = f"{found.sentence} But {said}, so that it may be reordering that limits."
+    return Said(words, (*found.evidence, said), found.experiment)
+
+
 def _from_idle_end(calm: float) -> str:
     return f"round trip {units.milliseconds(calm)} under load by the pings of the end with idle cores"
 
