@@ -297,6 +297,17 @@ async def test_whoever_waits_for_a_yes_hears_that_the_window_closed(two_states: 
     await alpha.service.close()
 
 
+async def test_an_exchange_that_nobody_answers_says_that_the_window_closes(two_states: dict[str, Path]) -> None:
+    """Both end at one moment, and either may come first: here the window, which is shut later, does not."""
+    alpha, beta = await two()
+    beta.service._deadline = time.monotonic() + 0.5
+    await call(alpha, beta)
+    assert "closed its pairing window" in (await alpha.wait(say.Failed)).cause
+    assert not beta.saw(say.WindowClosed)
+    await alpha.service.close()
+    await beta.service.close()
+
+
 async def test_a_closed_window_is_told_from_a_host_that_is_no_appliance(
     two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from linkladder.pairing import window_events as say
 from linkladder.pairing.card import peer_of
 from linkladder.pairing.connection import Connection
 from linkladder.pairing.endings import Answer, RefusedHere
-from linkladder.pairing.messages import ProtocolError, Role
+from linkladder.pairing.messages import ProtocolError, Reason, Role
 from linkladder.pairing.protocol import Step
 from linkladder.trust import peers
 from linkladder.trust.keys import fingerprint
@@ -64,6 +64,11 @@ class Confirmation:
             limit = min(self._seconds_left(), SECRET_TIME) if self._by_secret else self._seconds_left()
             done, _ = await asyncio.wait(waiting, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not done:
+                if (
+                    not self._by_secret and session.step is not Step.FAILED
+                ):  # the window closes at this moment too; whichever comes first says so
+                    with contextlib.suppress(OSError, TimeoutError):
+                        await self._link.send(session.refuse(Reason.CLOSED))
                 raise TimeoutError
             if self._reading in done:
                 self._peer_confirmed(self._seconds_left() + 1)
