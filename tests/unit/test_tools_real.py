@@ -110,6 +110,8 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
     if server:
         time.sleep(0.2)
         server.send_signal(signal.SIGINT)
+        if exp.tool == "netperf":  # it may go on, and has nothing to say
+            server.kill()
         served = server.communicate()
     expect = Expectation(
         address,
