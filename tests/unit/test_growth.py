@@ -8,11 +8,13 @@ import pytest
 
 from judge_documents import F, R, both, cards, document, link_pings, tcp, trial
 from linkladder.judge import Verdict, judge_document
+from linkladder.judge.disorder import reordered_or_lost
 from linkladder.judge.evidence import Evidence
 from linkladder.judge.limiters import limiter_of
 from linkladder.model import Direction, Interval, Rtt, RungName, TrialResult
 from linkladder.verdicts import Cause, LimiterKind
 
+SEGMENTS = 8000
 OVER_150_MS = Evidence(
     154e6, 956e6, 1, 1448, "near", "far", retransmits=0, loss=0.0, idle_ms=150.0, loaded_ms=150.4,
     sender_busy=20.0, receiver_busy=25.0, seconds=(55e6, 90e6, 140e6, 170e6, 210e6, 260e6),
@@ -46,6 +48,14 @@ def test_what_grew_to_the_end_without_loss_or_a_queue_met_no_limit() -> None:
 )
 def test_it_takes_every_witness(changes: dict[str, object]) -> None:
     assert kind(**changes) is not LimiterKind.GROWTH
+
+
+def test_what_was_sent_again_and_had_arrived_is_no_loss() -> None:
+    """Such as a probe of a last segment whose acknowledgement is slow to come over a long way."""
+    once = {"retransmits": 1, "loss": 1 / SEGMENTS}
+    assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, 1)) is LimiterKind.GROWTH
+    assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, 0)) is not LimiterKind.GROWTH, "it was missing"
+    assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, None)) is not LimiterKind.GROWTH, "nobody tells"
 
 
 def test_growth_beside_a_busy_core_may_be_either() -> None:

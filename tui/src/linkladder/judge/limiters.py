@@ -212,10 +212,10 @@ def _window(e: Evidence) -> Limiter | None:
 def _growth(e: Evidence) -> Limiter | None:
     """A long way on which TCP goes on growing to the end: what has met neither loss nor a queue met no limit.
 
-    Needs the seconds, the count of what was sent again, and the round trip with and without load.
+    Needs the seconds, that nothing was sent again or that it had arrived, and the round trip with and without load.
     """
-    part = len(e.seconds) // 3
-    if part < 1 or e.retransmits != 0 or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
+    part, none_lost = len(e.seconds) // 3, e.retransmits == 0 or (e.disorder is not None and e.disorder.nothing_lost)
+    if part < 1 or not none_lost or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
     if e.idle_ms < LONG_MS or rising(e):
         return None

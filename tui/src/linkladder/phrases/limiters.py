@@ -155,7 +155,7 @@ def growth(goodput: float, first: float, last: float, round_trips: tuple[float, 
     return Said(
         f"TCP was still growing when the trial ended ({grew}), and had met neither loss nor a queue at "
         f"{units.rate(goodput)}: over a round trip of {units.milliseconds(round_trips[0])} that takes long.",
-        (grew, "nothing was sent again", _round_trips(*round_trips)),
+        (grew, "no segment was lost", _round_trips(*round_trips)),
         "The same trial with a warm-up so long that the rate no longer grows, or with more streams, which grow side "
         "by side.",
     )
