@@ -21,13 +21,14 @@ usage() {
 	cat <<-'TEXT'
 		./build.sh image [options]      build the artifacts into out/
 		./build.sh fetch DIR            put all that a build needs into DIR
-		./build.sh pin [ports|source]   hold later builds to the branch's newest commit, of FreeBSD's source and of the ports
+		./build.sh pin [ports|source]   hold later builds to the newest commits of the ports and of FreeBSD's source
 
 		  --stage NAME        run this stage alone: jail kernel ports bulk image pack (repeatable)
 		  --again NAME        forget that this stage and those behind it were done, then build
 		  --as-released       FreeBSD's sets as they were published: soon there, without the security patches since
 		  --source FILE       a packed source of FreeBSD instead of the pinned one
-		  --sets DIR          distribution sets instead of the source: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
+		  --sets DIR          distribution sets instead of the source: MANIFEST, base.txz, kernel.txz, and
+		                      kernel-LINKLADDER.txz or src.txz
 		  --packages REPO     a package repository instead of ports and bulk (linkladder itself comes from this tree)
 		  --ports DIR         a ports tree instead of the pinned one
 		  --unpinned          take the branches as they are today and pin nothing; the image says so

@@ -56,6 +56,8 @@ def test_what_was_sent_again_and_had_arrived_is_no_loss() -> None:
     assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, 1)) is LimiterKind.GROWTH
     assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, 0)) is not LimiterKind.GROWTH, "it was missing"
     assert kind(**once, disorder=reordered_or_lost(0, SEGMENTS, 1, None)) is not LimiterKind.GROWTH, "nobody tells"
+    many = {"retransmits": 1200, "loss": 1200 / SEGMENTS}
+    assert kind(**many, disorder=reordered_or_lost(3200, SEGMENTS, 1200, 1190)) is not LimiterKind.GROWTH, "overtaken"
 
 
 def test_growth_beside_a_busy_core_may_be_either() -> None:

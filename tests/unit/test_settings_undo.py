@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +30,9 @@ from linkladder.priv.undo import _wait as wait
 from linkladder.settings import overview
 from linkladder.settings.arming import ARMED, Undo
 from linkladder.settings.journal import NAME, Entry, Journal, Record
-from undo_process import HERE, LOOPBACK, armed, asked, script, started
+from undo_process import HERE, LOOPBACK, armed, asked, journal, script, started
 
-
-@pytest.fixture
-def journal(own_state: Path) -> Iterator[Journal]:
-    made = Journal(own_state)
-    assert made.lock()
-    made.write(HERE)
-    yield made
-    made.unlock()
+__all__ = ["journal"]
 
 
 @pytest.fixture

@@ -6,24 +6,15 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import pytest
 
 from linkladder.settings.arming import ARMED
 from linkladder.settings.journal import Journal
-from undo_process import HERE, LOOPBACK, armed, asked, started
+from undo_process import LOOPBACK, armed, asked, journal, started
 
-
-@pytest.fixture
-def journal(own_state: Path) -> Iterator[Journal]:
-    made = Journal(own_state)
-    assert made.lock()
-    made.write(HERE)
-    yield made
-    made.unlock()
+__all__ = ["journal"]
 
 
 TOUCHING = """

@@ -6,8 +6,12 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from linkladder import host
 from linkladder.settings.arming import ARMED
@@ -17,6 +21,15 @@ LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 MTU = str(host.setting("mtu", LOOPBACK))
 HERE = Record(host.boot_id(), (Entry("mtu", LOOPBACK, MTU, "1500"),))
 Process = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def journal(own_state: Path) -> Iterator[Journal]:
+    made = Journal(own_state)
+    assert made.lock()
+    made.write(HERE)
+    yield made
+    made.unlock()
 
 
 UNDO = """

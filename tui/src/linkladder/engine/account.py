@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -139,15 +139,16 @@ class Watched:
         made = EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
         known = first.udp_dropped is not None and last.udp_dropped is not None
         dropped = max(0, (last.udp_dropped or 0) - (first.udp_dropped or 0)) if known else None
-        made = replace(made, queues=self._queues("queues"), sending_queues=self._queues("sending_queues"))
+        received, sent = self._queues(lambda one: one.queues), self._queues(lambda one: one.sending_queues)
+        made = replace(made, queues=received, sending_queues=sent)
         return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped)
 
-    def _queues(self, side: str) -> tuple[QueueCounters, ...]:
+    def _queues(self, side: Callable[[CountersReply], tuple[QueueCounters, ...]]) -> tuple[QueueCounters, ...]:
         """What passed by each queue of that side in the trial; one that is new, or was set back, tells nothing, and
         neither does a card that counted nothing for any: some drivers have the counters and do not use them.
         """
-        began = {(one.card, one.number): one for seen in self.before.values() for one in getattr(seen, side)}
-        ended = {(one.card, one.number): one for seen in self.after.values() for one in getattr(seen, side)}
+        began = {(one.card, one.number): one for seen in self.before.values() for one in side(seen)}
+        ended = {(one.card, one.number): one for seen in self.after.values() for one in side(seen)}
         made = [_passed(began[key], one) for key, one in ended.items() if key in began][:MOST_QUEUES]
         counts = {one.card for one in made if one.packets or one.interrupts}
         return tuple(one for one in made if one.card in counts and min(one.packets or 0, one.interrupts or 0) >= 0)

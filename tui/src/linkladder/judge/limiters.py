@@ -214,7 +214,8 @@ def _growth(e: Evidence) -> Limiter | None:
 
     Needs the seconds, that nothing was sent again or that it had arrived, and the round trip with and without load.
     """
-    part, none_lost = len(e.seconds) // 3, e.retransmits == 0 or (e.disorder is not None and e.disorder.nothing_lost)
+    part, d = len(e.seconds) // 3, e.disorder
+    none_lost = e.retransmits == 0 or (d is not None and d.nothing_lost and not d.slows_tcp)
     if part < 1 or not none_lost or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
     if e.idle_ms < LONG_MS or rising(e):
@@ -257,7 +258,7 @@ def _queue(e: Evidence) -> Limiter | None:
     if lost and waiting < LITTLE * e.mss and not rate_shown(e):
         said = say.or_a_burst(found.sentence, found.experiment, uneven=False)
         return _limiter(LimiterKind.SHAPER, found._replace(sentence=said.sentence), LimiterKind.BURST)
-    if e.disorder and e.disorder.slows_tcp:
+    if e.disorder and e.disorder.slows_tcp and not rate_shown(e):
         either = say.or_reordered(found, e.disorder.out_of_order, e.disorder.again)
         return _limiter(LimiterKind.SHAPER, either, LimiterKind.REORDERING)
     return _limiter(LimiterKind.SHAPER, found)
