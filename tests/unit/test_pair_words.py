@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +14,19 @@ import pytest
 from linkladder import cli, formats, report
 from linkladder.app.screens.results import rung_page
 from linkladder.judge import compare, judge_document
+from linkladder.judge.contradictions import contradiction
+from linkladder.judge.trial_figures import doubt
 from linkladder.model import (
     Company,
     Direction,
     Document,
     Experiment,
     ExperimentResult,
+    Flow,
     Leg,
     Outcome,
     Protocol,
+    Role,
     TrialResult,
 )
 from linkladder.phrases import arm, beside, change, loaded, trial, way
@@ -105,6 +110,31 @@ def test_two_runs_are_compared_by_pairs(mesh: Document) -> None:
     assert {d.experiment for d in found.differences} == {"TCP, 1 stream, default window"}
     page = people_read(report.html(mesh, comparison=found))
     assert not NAMELESS.findall(page)
+
+
+def backwards(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    return tuple(replace(f, direction=Direction.REVERSE) for f in flows)
+
+
+@pytest.mark.parametrize(
+    "forged,clause",
+    [
+        (lambda o: replace(o, goodput_bps=2e9, by_direction={"forward": 2e9}), "2.00 Gb/s beta to gamma are claimed"),
+        (lambda o: replace(o, by_direction={"reverse": 1e6}), "it was measured gamma to beta, which was not asked for"),
+        (lambda o: replace(o, flows=2 * o.flows), "2 flows beta to gamma, 1 were asked for"),
+        (lambda o: replace(o, flows=backwards(o.flows)), "no flow beta to gamma is there, and others are"),
+    ],
+)
+def test_a_contradiction_names_the_pair(mesh: Document, forged: Callable[[Outcome], Outcome], clause: str) -> None:
+    link = mesh.rungs[-1]
+    asked = next(e for e in link.experiments if e.parameters.paths == (3,))
+    (trial,) = asked.trials
+    (leg,) = (leg for leg in trial.legs if leg.role is Role.LOAD)
+    other = tuple(replace(one, outcome=forged(one.outcome)) if one is leg else one for one in trial.legs)
+    found = contradiction(replace(trial, legs=other), asked.parameters, link.paths)
+    said = doubt(replace(trial, legs=other), asked.parameters, link, mesh)
+    assert clause in f"{found} {said}"
+    assert not NAMELESS.search(f"{found} {said}")
 
 
 def test_the_way_back_names_the_pair_the_other_way_round() -> None:

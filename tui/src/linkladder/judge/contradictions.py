@@ -22,6 +22,7 @@ from linkladder.model import (
     Interval,
     NicCounters,
     Outcome,
+    Path,
     PathMtu,
     Protocol,
     Role,
@@ -46,10 +47,11 @@ DEAD = 0.2  # share of a second's bytes; if its flows make less than that, the s
 CARRIED = 0.4  # share of a trial's bytes that its connections must have carried when their end looked at them
 
 
-def contradiction(t: TrialResult, p: Experiment) -> str:
-    """The first contradiction in a throughput trial; '' if there is none."""
+def contradiction(t: TrialResult, p: Experiment, paths: Sequence[Path] = ()) -> str:
+    """The first contradiction in a throughput trial; '' if there is none. `paths`: the rung's, to name its pairs."""
     rules = (
-        _record(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t),
+        _record(t, p), _ways(t, p, paths), _seconds(t, p), _flows(t, p, paths),
+        _datagrams(t, p), _negative(t), _ends(t),
     )  # fmt: skip
     return next((said for rule in rules for said in rule), "")
 
@@ -83,11 +85,11 @@ def _twice(loads: Iterable[Sequence[Interval]]) -> bool:
     return any(times > 1 and len({number for number, *_ in one}) >= ALIKE for one, times in seen.items())
 
 
-def _ways(t: TrialResult, p: Experiment) -> Iterable[str]:
+def _ways(t: TrialResult, p: Experiment, paths: Sequence[Path]) -> Iterable[str]:
     asked = {str(way) for way in ways(p)}
     rates = t.by_direction
     if strange := sorted(set(rates) - asked):
-        yield say.other_way(strange)
+        yield say.other_way(p, strange, paths)
     total = sum(rates.values())
     if rates and abs(total - t.goodput_bps) > AGREE * max(total, t.goodput_bps):
         yield say.other_sum(total, t.goodput_bps)
@@ -133,7 +135,7 @@ def _seconds_of_flows(one: Outcome) -> Iterable[str]:
             yield say.second_differs(i.start, i.bytes, sum(parts))
 
 
-def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
+def _flows(t: TrialResult, p: Experiment, paths: Sequence[Path]) -> Iterable[str]:
     known = [f for f in t.flows if f.local_port or f.remote_port]
     seen = Counter((f.direction, f.local, f.local_port, f.remote, f.remote_port) for f in known)
     alike = _twice(f.intervals for f in t.flows if p.protocol is Protocol.TCP)
@@ -150,7 +152,7 @@ def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
             yield say.no_port()
     there = {f.direction for f in t.flows}
     if there and (lacking := set(ways(p)) - there):
-        yield say.no_flow(sorted(lacking)[0])
+        yield say.no_flow(p, sorted(lacking)[0], paths)
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:

@@ -7,6 +7,7 @@ shortened for a page) nothing is said; other rules still compare the figures wit
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
@@ -58,7 +59,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     counted = counted_together(together, asked) if len(loads) > 1 else tuple(one for _, one in together)
     slack = EXACT if p.duration <= LONG else AGREE + measurement_error(t, p)
     found = (
-        _compared(again, leg.outcome, p, slack)
+        _compared(again, leg.outcome, of_leg(p, leg), rung.paths, slack)
         for leg, one, again in zip(loads, read, counted, strict=True)
         if one is not None and (leg.outcome.ok or len(loads) == 1)
     )
@@ -129,6 +130,11 @@ def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document)
         return None
 
 
+def of_leg(p: Experiment, leg: Leg) -> Experiment:
+    """The experiment as that load has it: on its path alone."""
+    return replace(p, paths=(leg.path,))
+
+
 def path_of(leg: Leg, rung: RungResult) -> Path:
     """The path of that leg; the first where it names none that there is."""
     return rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
@@ -154,12 +160,12 @@ def _addressed(leg: Leg, rung: RungResult) -> str:
     return ""
 
 
-def _compared(said: Outcome, stored: Outcome, p: Experiment, slack: float) -> str:
+def _compared(said: Outcome, stored: Outcome, p: Experiment, paths: Sequence[Path], slack: float) -> str:
     for way in ways(p):
         claimed = direction_bps(stored, p, way)
         printed = said.by_direction.get(str(way), said.goodput_bps if len(ways(p)) == 1 else 0.0)
         if abs(claimed - printed) > slack * max(claimed, printed):
-            return say.output_makes(claimed, way, printed)
+            return say.output_makes(claimed, printed, p, way, paths)
         if otherwise := _seconds(said, stored, p, way, slack):
             return otherwise
     if worse := _worst_second(said, stored):

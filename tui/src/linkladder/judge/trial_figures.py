@@ -22,7 +22,7 @@ from linkladder.judge.contradictions import (
 )
 from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.recount import EXACT, recount, refuted
+from linkladder.judge.recount import EXACT, of_leg, recount, refuted
 from linkladder.judge.recount_answers import of_another_path, recount_answers
 from linkladder.judge.shared_seconds import of_shared_seconds
 from linkladder.model import (
@@ -84,11 +84,11 @@ def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Doc
     known = {End.FAR, *(end.name for end in document.run.ends), *(n for q in rung.paths for n in (q.origin, q.peer))}
     if document.run.ends and (stranger := next((end.name for end in t.ends if end.name not in known), "")):
         return Cause.CONTRADICTION, say.unknown_end(stranger)
-    if said := _evidence(t) or _seconds(t, p) or _of_legs(t, p) or _flows(t, p) or _clock(t):
+    if said := _evidence(t) or _seconds(t, p, rung) or _of_legs(t, p, rung) or _flows(t, p, rung) or _clock(t):
         return said
     if said := _datagrams(t, p, document.run.plan.contract):
         return said
-    against = (contradiction(t, p), *of_seconds(t, p), *of_shared_seconds(t, p))
+    against = (contradiction(t, p, rung.paths), *of_seconds(t, p), *of_shared_seconds(t, p))
     if words := next(filter(None, against), ""):
         return Cause.CONTRADICTION, words
     if other := as_commanded(t, p, rung, document):
@@ -127,7 +127,7 @@ def _evidence(t: TrialResult) -> Said | None:
     return None
 
 
-def _seconds(t: TrialResult, p: Experiment) -> Said | None:
+def _seconds(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
     """What is wrong if the counted seconds are missing or do not make the rate."""
     if not t.intervals:
         return None
@@ -140,37 +140,38 @@ def _seconds(t: TrialResult, p: Experiment) -> Said | None:
         mine = [i for i in counted if i.direction is way]
         shown = 8 * sum(i.bytes for i in mine) / seconds
         if abs(said - shown) > EXACT * max(said, shown):
-            return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
+            return Cause.CONTRADICTION, say.seconds_make(said, shown, p, way, rung.paths)
     return None
 
 
-def _of_legs(t: TrialResult, p: Experiment) -> Said | None:
+def _of_legs(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
     """What is wrong if a load of several has another rate than its own seconds make; all together may hide that."""
-    for one in (replace(t, legs=(leg,)) for leg in t.legs if leg.role is Role.LOAD) if len(t.loads) > 1 else ():
+    for leg in (leg for leg in t.legs if leg.role is Role.LOAD) if len(t.loads) > 1 else ():
+        one = replace(t, legs=(leg,))
         counted = [i for i in one.intervals if i.counted]
         for way in ways(p) if counted else ():
             said = direction_bps(one, p, way)
             shown = 8 * sum(i.bytes for i in counted if i.direction is way) / max(0.1, counted_seconds(one, p))
             if abs(said - shown) > EXACT * max(said, shown):
-                return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
+                return Cause.CONTRADICTION, say.seconds_make(said, shown, of_leg(p, leg), way, rung.paths)
     return None
 
 
-def _flows(t: TrialResult, p: Experiment) -> Said | None:
+def _flows(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
     """What is wrong if the flows are not as many as were asked for or do not make the rate together."""
     for way in ways(p):
         mine = [f for f in t.flows if f.direction is way]
         said = direction_bps(t, p, way)
         asked = p.streams * max(1, len(t.loads))  # on each of its paths
         if mine and len(mine) != asked:
-            return Cause.CONTRADICTION, say.other_flows(len(mine), way, asked)
+            return Cause.CONTRADICTION, say.other_flows(len(mine), asked, p, way, rung.paths)
         made = sum(f.bps for f in mine)
         if mine and made <= 0 < said:
-            return Cause.CONTRADICTION, say.flows_make(said, way, made)
+            return Cause.CONTRADICTION, say.flows_make(said, made, p, way, rung.paths)
         if made > 0 and said > made * (1 + 2 * AGREE + measurement_error(t, p)):
-            return Cause.CONTRADICTION, say.flows_make(said, way, made)
+            return Cause.CONTRADICTION, say.flows_make(said, made, p, way, rung.paths)
         if len(t.loads) == 1 and made > said * (1 + 2 * AGREE + measurement_error(t, p)):
-            return Cause.CONTRADICTION, say.flows_make(said, way, made)
+            return Cause.CONTRADICTION, say.flows_make(said, made, p, way, rung.paths)
         moved = sum(f.total_bytes for f in mine)
         if moved and said * p.duration / 8 > moved * (1 + 2 * AGREE):
             return Cause.CONTRADICTION, say.flows_moved(moved, said)

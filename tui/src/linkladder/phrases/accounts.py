@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from linkladder import units
 from linkladder.model import Experiment, Path
 from linkladder.phrases.arms import trial
-from linkladder.phrases.ways import way
+from linkladder.phrases.ways import loaded
 
 
 def of_trial(p: Experiment, repeat: int, clause: str, paths: Sequence[Path]) -> str:
@@ -35,28 +35,28 @@ def counted_too_short(seconds: float, asked: float) -> str:
     return f"only {seconds:.1f} of {asked:g} s were counted"
 
 
-def seconds_make(claimed: float, direction: str, made: float) -> str:
-    return f"{_claimed(claimed, direction)}, but its seconds make {units.rate(made)}"
+def seconds_make(claimed: float, made: float, p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"{_claimed(claimed, p, direction, paths)}, but its seconds make {units.rate(made)}"
 
 
-def flows_make(claimed: float, direction: str, made: float) -> str:
-    return f"{_claimed(claimed, direction)}, but its flows make {units.rate(made)}"
+def flows_make(claimed: float, made: float, p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"{_claimed(claimed, p, direction, paths)}, but its flows make {units.rate(made)}"
 
 
-def output_makes(claimed: float, direction: str, made: float) -> str:
-    return f"{_claimed(claimed, direction)}, but the tools' own output makes {units.rate(made)}"
+def output_makes(claimed: float, made: float, p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"{_claimed(claimed, p, direction, paths)}, but the tools' own output makes {units.rate(made)}"
 
 
-def _claimed(bps: float, direction: str) -> str:
-    return f"{units.rate(bps)} {way(direction)} are claimed"
+def _claimed(bps: float, p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"{units.rate(bps)} {loaded(p, paths, direction)} are claimed"
 
 
 def datagrams_make(claimed: float, made: float) -> str:
     return f"{units.rate(claimed)} are claimed, but its datagrams make {units.rate(made)}"
 
 
-def other_flows(count: int, direction: str, asked: int) -> str:
-    return f"{units.plural(count, 'flow')} {way(direction)}, {asked} were asked for"
+def other_flows(count: int, asked: int, p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"{units.plural(count, 'flow')} {loaded(p, paths, direction)}, {asked} were asked for"
 
 
 def flows_moved(moved: float, claimed: float) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkladder import units
-from linkladder.phrases.ways import way
+from linkladder.model import Experiment, Path
+from linkladder.phrases.ways import loaded
 
 
-def other_way(directions: Iterable[str]) -> str:
-    return f"it was measured {' and '.join(map(way, directions))}, which was not asked for"
+def other_way(p: Experiment, directions: Iterable[str], paths: Sequence[Path]) -> str:
+    ways = " and ".join(loaded(p, paths, direction) for direction in directions)
+    return f"it was measured {ways}, which was not asked for"
 
 
 def other_sum(total: float, claimed: float) -> str:
@@ -201,8 +203,8 @@ def no_transactions() -> str:
     return "it has no transactions, and is said to be good"
 
 
-def no_flow(direction: str) -> str:
-    return f"no flow {way(direction)} is there, and others are"
+def no_flow(p: Experiment, direction: str, paths: Sequence[Path]) -> str:
+    return f"no flow {loaded(p, paths, direction)} is there, and others are"
 
 
 def long_jitter(ms: float) -> str:
