@@ -163,7 +163,7 @@ class ReplayBackend:
     async def probe(self, peer: PeerView) -> PeerView:
         return peer
 
-    def way(self, address: str, local: str = "") -> str:
+    def leaves_by(self, address: str, local: str = "") -> str:
         return ""
 
     def link(self) -> Link:

@@ -130,7 +130,7 @@ async def joined_late(pilot: Pilot[None], backend: LiveBackend) -> None:
         lambda folder: eventlog.Tail(folder / "log").poll(),
         lambda folder: LiveBackend().home(),
         lambda folder: LiveBackend().settings(),
-        lambda folder: LiveBackend().way("127.0.0.1"),
+        lambda folder: LiveBackend().leaves_by("127.0.0.1"),
     ],
 )
 async def test_what_blocks_is_found_wherever_it_is_called(tmp_path: Path, call: Callable[[Path], Any]) -> None:

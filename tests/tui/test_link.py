@@ -114,7 +114,7 @@ async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer: 
 
 async def test_the_way_is_the_systems_word(newcomer: ReplayBackend) -> None:
     """10.7.0.2 looks like vmx0's network; the route to it may be another."""
-    newcomer.way = lambda address, local="": {"10.7.0.2": "vmx1"}.get(address, "")
+    newcomer.leaves_by = lambda address, local="": {"10.7.0.2": "vmx1"}.get(address, "")
     app = LadderApp(newcomer)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Describe the link")

@@ -34,7 +34,7 @@ def backend() -> ReplayBackend:
     made = synth.fresh()
     made.host = replace(synth.HOST, nics=(FIRST, SECOND))
     made.peers, made.described = (BETA,), LINK
-    made.way = lambda address, local="": WAYS.get(address, "")
+    made.leaves_by = lambda address, local="": WAYS.get(address, "")
     return made
 
 

@@ -179,7 +179,7 @@ class Backend(Protocol):
     async def probe(self, peer: PeerView) -> PeerView:
         """The peer, with whether it answers now."""
 
-    def way(self, address: str, local: str = "") -> str:
+    def leaves_by(self, address: str, local: str = "") -> str:
         """The interface through which packets to this address (from `local`) leave; '' if that is not known."""
 
     # --- link and plans

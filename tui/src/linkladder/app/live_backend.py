@@ -92,7 +92,7 @@ class LiveBackend(Machine, StoredRuns):
     async def probe(self, peer: PeerView) -> PeerView:
         return await probe(peer)
 
-    def way(self, address: str, local: str = "") -> str:
+    def leaves_by(self, address: str, local: str = "") -> str:
         return host.route_interface(address, local)
 
     # --- link and plans

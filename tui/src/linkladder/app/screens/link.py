@@ -129,12 +129,12 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     def _ways(self, view: HomeView) -> dict[str, str]:
         """This machine's interface on the route to each address at which a peer may be measured."""
         there = {address for peer in view.peers for address in usable(peer.addresses)}
-        return {address: self.ladder_app.backend.way(address) for address in there}
+        return {address: self.ladder_app.backend.leaves_by(address) for address in there}
 
     def _leaving(self, link: Link) -> dict[tuple[str, str], str]:
         """This machine's interface by which packets of each path leave, by its two addresses."""
         typed = [(path.local, path.remote) for _, path in link.every_path() if path.local and path.remote]
-        return {(local, remote): self.ladder_app.backend.way(remote, local) for local, remote in typed}
+        return {(local, remote): self.ladder_app.backend.leaves_by(remote, local) for local, remote in typed}
 
     def _near(self, view: HomeView, remote: str) -> str:
         return near_address(view.host, remote, self.ways.get(remote, ""))
