@@ -32,6 +32,7 @@ FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
 PAIRS = 6 if DRAWS else 4
 PATIENCE = 240  # seconds for a draw, on a machine with other work
 HARDLY = 1e6  # b/s
+BETTER = (Measured.GOODPUT, Measured.PER_CORE, Measured.TRANSACTIONS)  # the more of it, the better
 MORE, LESS, SAME, NOTHING_THROUGH = "more", "less", "the same", "nothing gets through"
 PLAN = """
 name = "planted"
@@ -259,6 +260,7 @@ def _nothing_through(document: Document, change: Change) -> Found:
     """Nothing gets through in any trial of the changed arm, and nobody is told that it gains."""
     arm = next(e for r in document.rungs for e in r.experiments if e.parameters.id == change.experiment)
     blocked = [t.fault is Fault.PATH or (t.ok and t.goodput_bps < HARDLY) for t in arm.trials]
-    gained = any(f.answer is Answer.DIFFERS and (f.ratio or 0) > 1 for f in change.figures)
+    more_is_better = (f for f in change.figures if f.measured in BETTER)
+    gained = any(f.answer is Answer.DIFFERS and (f.ratio or 0) > 1 for f in more_is_better)
     said = f"{sum(blocked)} of {len(blocked)} trials got nothing through; {change.pairs} pairs, {change.void} void"
     return Found(said, bool(blocked) and all(blocked) and not gained)

@@ -9,7 +9,7 @@ import pytest
 import trials
 from judge_documents import GOOD, F, R, both, document, tcp, trial, udp
 from linkladder.judge import judge_document
-from linkladder.model import ExperimentResult, Fault, Leg, Outcome, Role, RungName, TrialResult
+from linkladder.model import ExperimentResult, Fault, Leg, Outcome, PathMtu, Role, RungName, TrialResult
 from linkladder.verdicts import Judgement, Verdict
 
 
@@ -45,6 +45,21 @@ def stalled(t: TrialResult, fault: Fault | None) -> TrialResult:
     """The trial after a short load that is counted nowhere, and that failed so."""
     load = Leg(Outcome(fault is None, fault, "nothing arrived for 5 s" if fault else ""), Role.DISCARDED)
     return replace(t, legs=(*t.legs, load, load))
+
+
+def probed(t: TrialResult, size: int) -> TrialResult:
+    """The trial after a packet of that size was sent in vain."""
+    vain = Outcome(False, Fault.PATH, f"the probe of {size} bytes was not answered", path_mtu=PathMtu(failed=(size,)))
+    return replace(t, legs=(*t.legs, Leg(vain, Role.DISCARDED)))
+
+
+@pytest.mark.parametrize(("vain", "told"), [(3, True), (2, False)])
+def test_a_size_that_was_never_answered_is_told_as_that(vain: int, told: bool) -> None:
+    more = tcp(R, tuple(trial(GOOD, R, n) for n in range(3)), streams=2, discard_first=True)
+    trials = [probed(t, 9000) if n < vain else stalled(t, None) for n, t in enumerate(more.trials)]
+    said = " ".join(judged(replace(more, trials=tuple(trials))).findings)
+    assert ("no packet of 9000 bytes was answered (before any of its 3 trials, 3 were sent)" in said) is told
+    assert ("before 2 of 3 trials the short load that counts for no figure failed" in said) is not told
 
 
 @pytest.mark.parametrize(("fault", "told"), [(Fault.PATH, True), (Fault.TOOL, False), (None, False)])

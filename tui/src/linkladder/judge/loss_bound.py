@@ -213,6 +213,11 @@ def _before_it(leg: Leg, way: Direction) -> tuple[int, int]:
     return sum(i.lost or 0 for i in early), sum(i.datagrams or 0 for i in early)
 
 
+def _unanswered(g: Leg) -> tuple[int, ...]:
+    """The sizes of packets that it sent in vain; none if it was no probe of the path MTU."""
+    return g.outcome.path_mtu.failed if g.outcome.path_mtu else ()
+
+
 def _discarded(rung: RungResult) -> Iterator[Concern]:
     for e in rung.experiments:
         before = [[g for g in t.legs if g.role is Role.DISCARDED] for t in e.trials]
@@ -220,6 +225,9 @@ def _discarded(rung: RungResult) -> Iterator[Concern]:
         stalled = sum(bool(legs) for legs in failed)
         if stalled:
             why = next(g.outcome.reason for legs in failed for g in legs)
-            trials = sum(bool(legs) for legs in before)
-            said = say.discarded_load(e.parameters, stalled, trials, sum(map(len, failed)), why, rung.paths)
+            trials, loads = sum(bool(legs) for legs in before), sum(map(len, failed))
+            said = say.discarded_load(e.parameters, stalled, trials, loads, why, rung.paths)
+            sizes = {size for legs in failed for g in legs for size in (_unanswered(g) or (0,))}
+            if stalled == trials and min(sizes) > 0:
+                said = say.size_unanswered(e.parameters, min(sizes), trials, loads, rung.paths)
             yield Concern(Cause.SEEN, said, figures={"trials": float(stalled)})

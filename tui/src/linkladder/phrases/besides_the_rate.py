@@ -111,6 +111,15 @@ def discarded_load(p: Experiment, stalled: int, trials: int, loads: int, why: st
     )
 
 
+def size_unanswered(p: Experiment, size: int, trials: int, probes: int, paths: Sequence[Path]) -> str:
+    """None of the `probes` that were sent before the trials was answered."""
+    before = f"before any of its {units.plural(trials, 'trial')}, {probes} were sent"
+    return (
+        f"{arm(p, paths=paths)}: no packet of {size} bytes was answered ({before}): look at the MTU of what lies "
+        "between the two ends."
+    )
+
+
 def jitter_unknown(limit_ms: float, direction: str = "", paths: Sequence[Path] = ()) -> str:
     limit, which = units.milliseconds(limit_ms), f" {way(direction, paths)}" if direction else ""
     return f"Jitter{which} was not measured: whether it stays within {limit} is not known."

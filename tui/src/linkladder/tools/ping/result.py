@@ -49,7 +49,8 @@ def _df(sizes: tuple[int, ...], clients: tuple[Texts, ...]) -> Outcome:
         return Outcome(False, Fault.TOOL, f"{len(clients)} of {len(sizes)} MTU probes ran")
     found = path_mtu(tuple((size, *texts) for size, texts in zip(sizes, clients, strict=True)))
     if found.mtu is None:
-        return Outcome(False, Fault.PATH, "no probe of any size was answered", path_mtu=found)
+        asked = f"the probe of {sizes[0]} bytes was not" if len(sizes) == 1 else "no probe of any size was"
+        return Outcome(False, Fault.PATH, f"{asked} answered", path_mtu=found)
     warnings = []
     if found.black_hole:
         gone = min(m for m in found.failed if m > found.mtu)
