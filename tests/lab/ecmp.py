@@ -61,9 +61,16 @@ class Bundle(ManyEnds):
         assert len(found) >= 2 * len(self.members), "each member has a queue at either side"
         return sum(found)
 
+    def hold(self, *members: float) -> None:
+        """Hold the members to other rates, in b/s."""
+        for router in self.between:
+            for n, rate in enumerate(members):
+                self._bucket(router, f"member{n}", rate)
+
     def lose(self, share: float) -> None:
         """Of the packets that the router forwards, by chance."""
         rules = (
+            "table inet loss { }; delete table inet loss; "  # what is lost already
             "table inet loss { chain forward { type filter hook forward priority 0; "
             f"numgen random mod 1000000 < {round(share * 1e6)} drop; }}; }}"
         )
