@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -142,6 +143,7 @@ class Machine:
         cpus: int = 2,
         memory: int = 1024,
         taps: tuple[str, ...] = (),
+        virtio: int = 0,  # of the last adapters; the others are vmxnet3
         cdrom: Path | None = None,
         stick: Path | None = None,
         vmware: bool = False,
@@ -161,7 +163,7 @@ class Machine:
             taps,
             cdrom,
         )
-        self.stick, self.vmware = stick, vmware
+        self.stick, self.vmware, self.virtio = stick, vmware, virtio
         self.disk = self.folder / "disk.qcow2"
         self.process: subprocess.Popen[bytes] | None = None
         self.started = 0.0
@@ -214,10 +216,12 @@ class Machine:
             f"file={self.disk},if=none,id=d0,format=qcow2,cache=writethrough",
         ]
         words += ["-device", DISKS[self.firmware]]
-        for place, tap in enumerate(self.taps or ("", "")):
+        taps = self.taps or ("", "")
+        for place, tap in enumerate(taps):
+            model = "vmxnet3" if place < len(taps) - self.virtio else "virtio-net-pci"
             words += [
                 "-device",
-                f"vmxnet3,netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
+                f"{model},netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
             ]
             words += [
                 "-netdev",
@@ -360,8 +364,11 @@ class Shell:
 class Network:
     """A namespace of its own with a bridge for management and one for the test adapters."""
 
+    virtio = 0  # of a machine's adapters, the last ones
+    _made = itertools.count()
+
     def __init__(self) -> None:
-        self.name = f"llvm{os.getpid()}"
+        self.name = f"llvm{os.getpid()}-{next(self._made)}"
         self.close()
         self.ip("netns", "add", self.name)
         self.inside("link", "set", "lo", "up")

@@ -112,7 +112,7 @@ class Pair:
         if not (folder / "key").exists():
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
         self.machines = tuple(
-            Machine(folder, image, name, number, space=network.name, taps=network.taps(number))
+            Machine(folder, image, name, number, space=network.name, taps=network.taps(number), virtio=network.virtio)
             for number, name in enumerate(NAMES, first)
         )
         self.alpha, self.beta = (Site(m, folder, network.name) for m in self.machines)
