@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from .machine import Machine, Network, can_run
-from .pair import Pair, ThreeCards, addressed
+from .machine import Machine, can_run
+from .network import Network, ThreeCards
+from .pair import Pair, addressed
 
 IMAGE = os.environ.get("LINKLADDER_IMAGE", "")
 GIVEN = all(os.environ.get(f"LINKLADDER_{name}") for name in ("ALPHA", "BETA"))

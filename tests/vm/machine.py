@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import shutil
@@ -359,41 +358,6 @@ class Shell:
         said = self.console.text[place : self.console.read_to]
         body, _, status = said.rpartition(end)
         return int(status.strip()), body.replace("\r", "").strip("\n")
-
-
-class Network:
-    """A namespace of its own with a bridge for management and one for the test adapters."""
-
-    virtio = 0  # of a machine's adapters, the last ones
-    _made = itertools.count()
-
-    def __init__(self) -> None:
-        self.name = f"llvm{os.getpid()}-{next(self._made)}"
-        self.close()
-        self.ip("netns", "add", self.name)
-        self.inside("link", "set", "lo", "up")
-        for bridge in ("management", "test"):
-            self.inside("link", "add", bridge, "type", "bridge")
-            self.inside("link", "set", bridge, "mtu", "9000", "up")
-        self.inside("address", "add", "10.98.0.254/24", "dev", "management")  # where the tests come in from
-
-    @staticmethod
-    def ip(*words: str) -> None:
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
-    def inside(self, *words: str) -> None:
-        self.ip("-n", self.name, *words)
-
-    def taps(self, number: int) -> tuple[str, ...]:
-        """The two adapters of a machine; vnet_hdr carries offloads across."""
-        made = (f"m{number}", f"t{number}")
-        for tap, bridge in zip(made, ("management", "test"), strict=True):
-            self.inside("tuntap", "add", "dev", tap, "mode", "tap", "vnet_hdr")
-            self.inside("link", "set", tap, "mtu", "9000", "master", bridge, "up")
-        return made
-
-    def close(self) -> None:
-        subprocess.run(["ip", "netns", "delete", self.name], capture_output=True, check=False)
 
 
 def can_run() -> str:

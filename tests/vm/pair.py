@@ -12,7 +12,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from .machine import SLOW, WRITTEN, Machine, Network
+from .machine import SLOW, WRITTEN, Machine
+from .network import Network
 
 PORT = 2222
 NAMES = ("alpha", "beta")
@@ -189,21 +190,6 @@ class Pair:
             site.close()
         for machine in self.machines:
             machine.cut()
-
-
-class ThreeCards(Network):
-    """A second network for tests, and a card in it for each machine."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inside("link", "add", "test2", "type", "bridge")
-        self.inside("link", "set", "test2", "mtu", "9000", "up")
-
-    def taps(self, number: int) -> tuple[str, ...]:
-        more = f"u{number}"
-        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
-        self.inside("link", "set", more, "mtu", "9000", "master", "test2", "up")
-        return (*super().taps(number), more)
 
 
 def addressed(site: Site) -> None:

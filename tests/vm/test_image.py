@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from .machine import WRITTEN, Machine, Network, Shell
+from .machine import WRITTEN, Machine, Shell
+from .network import Network
 
 # Settings that may not be in force, and why; every other line of the doctor must be.
 PERMITTED = {

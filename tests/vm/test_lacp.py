@@ -15,7 +15,7 @@ import mischief
 from linkladder.model import Bundle, Document
 
 from .conftest import Machines
-from .machine import Network
+from .network import Network
 from .pair import USER, Pair
 from .test_failures import VmWorld
 
