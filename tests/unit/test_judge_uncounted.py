@@ -53,6 +53,16 @@ def probed(t: TrialResult, size: int) -> TrialResult:
     return replace(t, legs=(*t.legs, Leg(vain, Role.DISCARDED)))
 
 
+def test_a_size_that_an_adapter_carried_once_it_was_up_is_not_called_unanswered() -> None:
+    more = tcp(R, tuple(trial(GOOD, R, n) for n in range(3)), streams=2, discard_first=True)
+    then = Leg(Outcome(True, path_mtu=PathMtu(passed=(9000,), mtu=9000)), Role.DISCARDED)
+    trials = [probed(t, 9000) for t in more.trials]
+    up = tuple(replace(t, legs=(*t.legs, then)) for t in trials)
+    said = " ".join(judged(replace(more, trials=up)).findings)
+    assert "no packet of 9000 bytes" not in said
+    assert "before 3 of 3 trials the short load that counts for no figure failed" in said
+
+
 @pytest.mark.parametrize(("vain", "told"), [(3, True), (2, False)])
 def test_a_size_that_was_never_answered_is_told_as_that(vain: int, told: bool) -> None:
     more = tcp(R, tuple(trial(GOOD, R, n) for n in range(3)), streams=2, discard_first=True)

@@ -11,7 +11,7 @@ bounds nothing, but is told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linkladder.judge.besides_the_rate import FEW
@@ -213,21 +213,27 @@ def _before_it(leg: Leg, way: Direction) -> tuple[int, int]:
     return sum(i.lost or 0 for i in early), sum(i.datagrams or 0 for i in early)
 
 
-def _unanswered(g: Leg) -> tuple[int, ...]:
-    """The sizes of packets that it sent in vain; none if it was no probe of the path MTU."""
-    return g.outcome.path_mtu.failed if g.outcome.path_mtu else ()
-
-
 def _discarded(rung: RungResult) -> Iterator[Concern]:
     for e in rung.experiments:
-        before = [[g for g in t.legs if g.role is Role.DISCARDED] for t in e.trials]
+        p, before = e.parameters, [[g for g in t.legs if g.role is Role.DISCARDED] for t in e.trials]
         failed = [[g for g in legs if g.outcome.fault is Fault.PATH] for legs in before]
-        stalled = sum(bool(legs) for legs in failed)
-        if stalled:
+        stalled, trials = sum(map(bool, failed)), sum(map(bool, before))
+        if size := _never_answered(before):
+            said = say.size_unanswered(p, size, trials, sum(map(len, failed)), rung.paths)
+        elif stalled:
             why = next(g.outcome.reason for legs in failed for g in legs)
-            trials, loads = sum(bool(legs) for legs in before), sum(map(len, failed))
-            said = say.discarded_load(e.parameters, stalled, trials, loads, why, rung.paths)
-            sizes = {size for legs in failed for g in legs for size in (_unanswered(g) or (0,))}
-            if stalled == trials and min(sizes) > 0:
-                said = say.size_unanswered(e.parameters, min(sizes), trials, loads, rung.paths)
-            yield Concern(Cause.SEEN, said, figures={"trials": float(stalled)})
+            said = say.discarded_load(p, stalled, trials, sum(map(len, failed)), why, rung.paths)
+        else:
+            continue
+        yield Concern(Cause.SEEN, said, figures={"trials": float(stalled)})
+
+
+def _never_answered(before: Sequence[Sequence[Leg]]) -> int:
+    """The size of the packets that were sent before every trial, and of which none was answered; 0 otherwise.
+
+    An adapter that starts anew may miss the first of them: where a later one was answered, the way carries them.
+    """
+    probes = [[g.outcome.path_mtu for g in legs if g.outcome.path_mtu] for legs in before if legs]
+    if not probes or not all(probes) or any(seen.passed for each in probes for seen in each):
+        return 0
+    return min((size for each in probes for seen in each for size in seen.failed), default=0)
