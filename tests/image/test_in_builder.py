@@ -61,7 +61,10 @@ class Machine:
 
     def runs(self) -> bool:
         pid = (self.room / "pid").read_text().strip()
-        return Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+        except OSError:  # it has ended, perhaps just now
+            return False
 
 
 @pytest.fixture

@@ -79,16 +79,18 @@ OpenConsole = Callable[..., Console]  # what a fixture `console` gives
 
 
 def descendants(pid: int) -> list[int]:
-    """All that a process has started, deepest last."""
+    """All that a process has started, deepest last; of those that end meanwhile, as far as they could be asked."""
     found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        found += [int(child), *descendants(int(child))]
+    with contextlib.suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += [int(child), *descendants(int(child))]
     return found
 
 
 def kill_tui(console: Console) -> None:
     """kill -9 of the TUI alone, as a crash would."""
     for pid in descendants(console.pid()):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-        if "linkladder" in words and "-m" in words:
-            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):  # one that has ended since they were listed
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            if "linkladder" in words and "-m" in words:
+                os.kill(pid, signal.SIGKILL)
