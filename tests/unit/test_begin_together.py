@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 from linkladder import tools, wire
 from linkladder.agent import Service, answering, processes
 from linkladder.agent.processes import Child, Children, Gate
-from linkladder.agent.stdio import AT_ONCE
+from linkladder.agent.stdio import Agent
+from linkladder.agent.targets import Caller
 from linkladder.model import Experiment, Protocol
+from linkladder.model.asked import BOUNDS
 from linkladder.tools import ToolVersions
 
 BOTH = ToolVersions({"netperf": "2.7.0"})
@@ -129,11 +133,31 @@ async def test_a_gate_that_not_all_come_to_opens_by_itself(monkeypatch: pytest.M
         await children.close()
 
 
-async def test_fifty_are_asked_for_at_once_and_answered_before_they_begin(service: Service) -> None:
-    """An agent has fewer requests under way than a trial may have sessions: none may wait at the gate itself."""
-    sessions = AT_ONCE + 18
+async def test_an_agent_hears_all_that_a_trial_may_have_before_it_has_answered_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sessions = int(BOUNDS["sessions"][1])
+    asking = set[int]()
+    agent = Agent(Caller.CONSOLE)
+    all_there = asyncio.Event()
+
+    async def slowly(request: wire.RunClient) -> wire.Started:
+        asking.add(request.index)
+        if len(asking) == sessions:
+            all_there.set()
+        await all_there.wait()
+        return wire.Started(request.index, (), 0.0)
+
+    monkeypatch.setattr(agent._service, "do", slowly)
+    (heard, asks), (answers, says) = os.pipe(), os.pipe()
+    fcntl.fcntl(asks, fcntl.F_SETPIPE_SZ, 1 << 20)
+    every = [wire.question(index + 1, asked(index, sessions, key="0" * 32)) for index in range(sessions)]
+    os.write(asks, b"".join(every))
+    serving = asyncio.create_task(agent.serve(os.fdopen(heard, "rb"), os.fdopen(says, "wb")))
     try:
-        every = [await service.do_client(asked(index, sessions)) for index in range(sessions)]
-        assert len({started.process for started in every}) == sessions
+        with os.fdopen(answers, "rb") as lines:
+            said = [wire.read_answer(await asyncio.to_thread(lines.readline)) for _ in every]
+        assert [one.refused for one in said if isinstance(one, wire.Answer)] == [None] * sessions
     finally:
-        await service.close()
+        os.close(asks)
+        await serving

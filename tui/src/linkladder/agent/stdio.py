@@ -11,10 +11,11 @@ from typing import Any
 
 from linkladder import privilege, wire
 from linkladder.agent.answering import Service
+from linkladder.agent.processes import MOST
 from linkladder.agent.targets import Caller
 from linkladder.trust.sshd import register_session
 
-AT_ONCE = 32  # requests that may be in progress at the same time
+AT_ONCE = MOST + 32  # requests in progress at the same time: one for every tool of a trial, and others beside them
 UNREAD = 8 << 20  # bytes of events that may wait for a caller who does not read them
 
 

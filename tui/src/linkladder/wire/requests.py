@@ -248,7 +248,7 @@ class Serve(Request[Started], verb="serve", held=True):
 
 
 @dataclass(frozen=True)
-class RunClient(Request[Started], verb="client", held=True):
+class RunClient(Request[Started], verb="client", slow=True, held=True):
     """Run one client process of a layout; for ping, which has no server, `port` is 0 and `index` picks the probe."""
 
     experiment: Experiment
