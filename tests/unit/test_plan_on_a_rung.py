@@ -11,6 +11,7 @@ from linkladder.cli import main
 from linkladder.commands.named_plans import load
 from linkladder.model import Path as LinkPath
 from linkladder.model import RungName
+from short_plans import short_plan
 
 MOVED = ("tune", "offload", "sizing", "affinity")
 THOROUGH = plans.Asked(pairs=plans.THOROUGH)
@@ -91,3 +92,12 @@ def test_thorough_takes_nothing_from_a_plan_that_asks_for_more() -> None:
 def test_a_rung_that_is_none_is_told_by_its_line() -> None:
     with pytest.raises(plans.PlanError, match="line 2: rung: expected one of localhost"):
         plans.read_plan('name = "p"\nrung = "attic"\n[[experiment]]\n')
+
+
+@pytest.mark.parametrize("name", [*MOVED, "rr"])
+def test_the_short_form_that_machines_run_is_a_plan_too(name: str, own_state: Path) -> None:
+    short = own_state / "short.toml"
+    short.write_text(short_plan(name, "same-vlan"))
+    (rung,) = load(str(short)).rungs
+    assert rung.name is RungName.SAME_VLAN
+    assert {(exp.duration, exp.repeats) for exp in rung.experiments if exp.tool != "ping"} == {(2, 4)}

@@ -9,12 +9,12 @@ import os
 import re
 import statistics
 import time
-from importlib import resources
 
 import pytest
 
 import mischief
 from linkladder.model import ExperimentResult, TrialResult
+from short_plans import short_plan
 
 from .machine import SLOW
 from .pair import Pair
@@ -35,7 +35,6 @@ KERNEL = {
 }
 MODULES = ["cc_htcp.ko", "tcp_rack.ko", "tcphpts.ko"]
 PLANS = os.environ.get("LINKLADDER_PLANS", "sizing rr tune offload").split()
-SHORTER = {"duration": 2, "warmup": 1, "repeats": 4, "count": 5}
 
 
 def kernel(world: VmWorld, site: str) -> list[str]:
@@ -90,21 +89,10 @@ def test_large_sends_are_worth_something(world: VmWorld) -> None:
     assert on > 1.2 * off
 
 
-def shorter(name: str, rung: str) -> str:
-    """A built-in plan with trials as short as they are allowed to be, on the one rung that has a path here."""
-    text = (resources.files("linkladder") / f"plan/builtin/{name}.toml").read_text()
-    for key, value in SHORTER.items():
-        text = re.sub(rf"^{key} = \d+$", f"{key} = {value}", text, flags=re.MULTILINE)
-    text = re.sub(r"^rungs = .*$", f'rungs = ["{rung}"]', text, flags=re.MULTILINE)
-    text = re.sub(r"^rung = .*$", f'rung = "{rung}"', text, flags=re.MULTILINE)
-    missing = "".join(f"{key} = {SHORTER[key]}\n" for key in ("warmup", "repeats") if f"\n{key} = " not in text)
-    return text.replace("[[experiment]]\n", f"[[experiment]]\n{missing}")
-
-
 def to_its_end(world: VmWorld, name: str) -> list[TrialResult]:
     """The trials of a built-in plan, all of them good, with everything put back."""
     began = time.monotonic()
-    run = mischief.Run(world, shorter(name, world.rung), name=name)
+    run = mischief.Run(world, short_plan(name, world.rung), name=name)
     status = run.wait(3600 / SLOW)
     nothing_is_left(world)
     found = [trial for rung in run.document().rungs for arm in rung.experiments for trial in arm.trials]
