@@ -1,4 +1,7 @@
-"""Every tool in every way that it is offered, through the whole of linkladder, between two real ends."""
+"""Every tool in every way that it is offered, through the whole of linkladder, between two real ends.
+
+Agents run them as a user of their own, at both ends, as on the appliance.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab("lly", inside=GENTLE).paired() as made:
+    with Lab("lly", inside=GENTLE, two_users=True).paired() as made:
         yield made
 
 
@@ -83,7 +86,7 @@ def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
         '[[experiment]]\nrungs = "same-host"\nwindow = "800k"\ndirection = "both"\nduration = 2\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nstreams = 2\ndirection = "duplex"\nduration = 2\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "rr"\n'
-        "sessions = 3\nduration = 2\nwarmup = 1\n"
+        "sessions = 50\nduration = 2\nwarmup = 1\n"
         '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "tcp"\nduration = 2\nwarmup = 1\n'
     )
     done = lab.linkladder(
@@ -91,7 +94,7 @@ def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
     )
     document = from_json(Document, json.loads(done.stdout))
     found = {e.parameters.id: t for r in document.rungs for e in r.experiments for t in e.trials}
-    duplex, rr = "tcp-2s-default-duplex", "rr-3x700-forward"
+    duplex, rr = "tcp-2s-default-duplex", "rr-50x700-forward"
     windows = {f"tcp-1s-800k-{way}" for way in ("forward", "reverse")}
     assert set(found) == {*windows, duplex, rr, "netperf-tcp-1s-default-forward"}
     netperf = (TOP / ".work" / "netperf" / "usr" / "bin" / "netperf").exists()
@@ -106,4 +109,4 @@ def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
     assert set(found[duplex].by_direction) == {"forward", "reverse"}
     if netperf:
         asked = found[rr].transactions
-        assert asked and asked.rate > 100 and asked.sessions == 3
+        assert asked and asked.rate > 100 and asked.sessions == 50
