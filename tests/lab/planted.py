@@ -83,7 +83,7 @@ def streams(rng: random.Random) -> Planted:
 
 
 def quota(rng: random.Random) -> Planted:
-    """The arm that writes as much at a time as the other does anyway gets only a share of a core."""
+    """The arm that writes a little more at a time than the other gets only a share of a core."""
     share, link = rng.uniform(0.02, 0.06), Impaired("", 1e9, buffer=4 << 20)
     arms = 'write_size = "128K"\nbaseline = {write_size = "127K"}'
     return Planted(arms, LESS, link, lambda lab: starved(lab, share))
@@ -114,8 +114,8 @@ def drops(rng: random.Random) -> Planted:
 
 
 def nothing(rng: random.Random) -> Planted:
-    """Arms that differ in name alone: iperf writes 128 kB at a time whether it is told to or not."""
-    arms = 'write_size = "128K"\nbaseline = {write_size = "127K"}'
+    """Arms that differ in name alone: from which port the flow comes matters to nobody between two cards."""
+    arms = "client_port = 40000\nbaseline = {client_port = 41000}"
     return Planted(arms, SAME, rng.choice([None, LINK, Impaired("", 200e6, buffer=1 << 20, delay_ms=5)]))
 
 
