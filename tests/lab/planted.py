@@ -114,8 +114,8 @@ def drops(rng: random.Random) -> Planted:
 
 
 def nothing(rng: random.Random) -> Planted:
-    """Arms that differ in name alone: from which port the flow comes matters to nobody between two cards."""
-    arms = "client_port = 40000\nbaseline = {client_port = 41000}"
+    """Arms that differ in name alone: iperf writes 128 kB at a time whether it is told to or not."""
+    arms = 'baseline = {write_size = "128K"}'
     return Planted(arms, SAME, rng.choice([None, LINK, Impaired("", 200e6, buffer=1 << 20, delay_ms=5)]))
 
 
