@@ -9,11 +9,11 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import run_logs
+import users
 from linkladder import events
 from linkladder.codec import from_json
 from linkladder.judge.withheld import STARVED
@@ -42,20 +42,27 @@ def live_seconds(lab: Lab) -> dict[str, list[events.IntervalSeen]]:
     return told
 
 
-def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
-    plan = tmp_path / "iperf3.toml"
+def measured(lab: Lab, text: str) -> Document:
+    """What a run of that plan shows, which the console's user can read."""
+    plan = lab.state("alpha") / "every.toml"
+    plan.write_text(text)
+    users.own(plan, users.CONSOLE)
+    argv = ("run", "--plan", str(plan), "--peer", "beta", "--json", "-")
+    done = lab.linkladder("alpha", *argv, stdin=subprocess.DEVNULL)
+    assert done.stdout, done.stderr
+    return from_json(Document, json.loads(done.stdout))
+
+
+def test_iperf3_every_way(lab: Lab) -> None:
     common = 'rungs = "same-host"\ntool = "iperf3"\nduration = 3\nwarmup = 1\n'
-    plan.write_text(
+    document = measured(
+        lab,
         'name = "iperf3"\n'
         f'[[experiment]]\n{common}streams = 2\nclient_port = 40000\ndirection = ["both", "duplex"]\n'
         f'[[experiment]]\n{common}window = "200k"\ndirection = "reverse"\n'
         f'[[experiment]]\n{common}protocol = "udp"\nudp_rate = "20M"\ndirection = "both"\n'
-        '[[experiment]]\nrungs = "same-host"\nstreams = 2\nclient_port = 40000\nduration = 3\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "same-host"\nstreams = 2\nclient_port = 40000\nduration = 3\nwarmup = 1\n',
     )
-    done = lab.linkladder(
-        "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
-    )
-    document = from_json(Document, json.loads(done.stdout))
     found = {e.parameters: t for r in document.rungs for e in r.experiments for t in e.trials}
     assert len(found) == 7
     told = live_seconds(lab)
@@ -79,20 +86,16 @@ def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
             assert trial.goodput_bps == pytest.approx(20e6, rel=0.03)
 
 
-def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
-    plan = tmp_path / "kinds.toml"
-    plan.write_text(
+def test_windows_duplex_and_netperf(lab: Lab) -> None:
+    document = measured(
+        lab,
         'name = "kinds"\n'
         '[[experiment]]\nrungs = "same-host"\nwindow = "800k"\ndirection = "both"\nduration = 2\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nstreams = 2\ndirection = "duplex"\nduration = 2\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "rr"\n'
         "sessions = 50\nduration = 2\nwarmup = 1\n"
-        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "tcp"\nduration = 2\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "tcp"\nduration = 2\nwarmup = 1\n',
     )
-    done = lab.linkladder(
-        "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
-    )
-    document = from_json(Document, json.loads(done.stdout))
     found = {e.parameters.id: t for r in document.rungs for e in r.experiments for t in e.trials}
     duplex, rr = "tcp-2s-default-duplex", "rr-50x700-forward"
     windows = {f"tcp-1s-800k-{way}" for way in ("forward", "reverse")}
