@@ -16,7 +16,7 @@ from linkladder.model import Document, EndRecord, Flow, Protocol, Role, RungResu
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause
 
-MANY = 1000  # packets; as many or more are never the same in four counts by chance
+MANY = 1000  # packets; as many or more are the same in four counts only where the load is
 ROUND = 1000  # no card's counts are all multiples of this; where they are, somebody made them up to be round
 SAMPLES = 3  # so many at least are compared
 DIFFERENT = 6  # values that a series must have at least, as an idle machine's cores or pings are all alike
@@ -79,14 +79,14 @@ def _signs(t: TrialResult, protocol: Protocol) -> Iterator[_Sign]:
 
 
 def _of_cards(end: EndRecord, t: TrialResult, protocol: Protocol) -> Iterator[_Sign]:
-    """Of paced UDP each trial is as many packets of one size, so that its datagrams must be other ones."""
+    """A quiet path repeats a load to the packet: of TCP the payload, of UDP the datagrams must be other ones."""
     for card in end.nics:
         counts = card.rx_bytes, card.tx_bytes, card.rx_packets, card.tx_packets
         what, said = ("card", end.name, card.name, counts), say.counted_by(end.name)
         if not any(count % ROUND for count in counts):
             continue
         if protocol is Protocol.TCP and min(card.rx_packets, card.tx_packets) >= MANY:
-            yield _Sign(what, said)
+            yield _Sign(what, said, _moved(t), SEGMENTS * _largest(t))
         sent = sum(i.datagrams or 0 for i in t.intervals)
         took = max(card.rx_packets, card.tx_packets) >= CARRIED * sent >= MANY  # an idle card counts alike each time
         if protocol is Protocol.UDP and took and len(t.loads) == 1 and t.lost is not None:
@@ -145,9 +145,7 @@ def _of_segments(t: TrialResult) -> Iterator[_Sign]:
 
     Needs counts that follow from the payload, or more of them than are the same by chance.
     """
-    moved = sum(f.total_bytes for f in _flows(t))
-    sizes = [s.mss for end in t.ends for s in (end.sockets.sockets if end.sockets else ()) if s.mss]
-    largest = max(sizes, default=LARGEST_SEGMENT)
+    moved, largest = _moved(t), _largest(t)
     alone = sum(leg.role is not Role.PING for leg in t.legs) == 1  # else not all of the payload is each end's
     for ends in (t.ends, *((end,) for end in t.ends if alone)):
         counters = tuple((end.name, end.tcp) for end in ends if end.tcp is not None)
@@ -157,6 +155,16 @@ def _of_segments(t: TrialResult) -> Iterator[_Sign]:
         if large >= 4 or (large >= 2 and follow):
             said = say.segments_of(counters[0][0] if len(ends) == 1 else "")
             yield _Sign(("tcp", counters), said, moved, SEGMENTS * largest)
+
+
+def _moved(t: TrialResult) -> int:
+    return sum(flow.total_bytes for flow in _flows(t))
+
+
+def _largest(t: TrialResult) -> int:
+    """Bytes of a segment."""
+    sizes = [s.mss for end in t.ends for s in (end.sockets.sockets if end.sockets else ()) if s.mss]
+    return max(sizes, default=LARGEST_SEGMENT)
 
 
 def _carried(document: Document) -> dict[Place, tuple[str, str]]:
