@@ -133,6 +133,15 @@ async def test_a_gate_that_not_all_come_to_opens_by_itself(monkeypatch: pytest.M
         await children.close()
 
 
+async def test_fifty_are_answered_before_they_begin(service: Service) -> None:
+    """None waits at the gate itself: whoever asks for one after the other would wait for good."""
+    try:
+        every = [await service.do_client(asked(index, 50)) for index in range(50)]
+        assert len({started.process for started in every}) == 50
+    finally:
+        await service.close()
+
+
 async def test_an_agent_hears_all_that_a_trial_may_have_before_it_has_answered_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

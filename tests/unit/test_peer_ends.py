@@ -10,9 +10,9 @@ from pathlib import Path as File
 
 import pytest
 
-from linkladder import wire
+from linkladder import tools, wire
 from linkladder.errors import EnvironmentFault
-from linkladder.model import Path
+from linkladder.model import End, Experiment, Path
 from linkladder.peer import connector, ends
 from linkladder.settings import arming
 from linkladder.trust import peers
@@ -59,6 +59,17 @@ async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
     await agent.close()
     with pytest.raises(EnvironmentFault, match="own agent ended"):
         await ends.OwnAgent.open("near", [sys.executable, "-c", "raise SystemExit('no room')"])
+
+
+async def test_a_far_end_that_starts_many_tools_is_slow_and_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "ASK_TIMEOUT", 0.1)
+    layout = tools.Layout(End.FAR, End.NEAR, clients=50, protocol_port="tcp")
+    far = await ends.FarEnd.open("beta", [sys.executable, "-c", LATER])
+    with pytest.raises(ends.Refused, match="not today"):
+        await far.ask(wire.RunClient(Experiment("e"), layout, "127.0.0.1", "127.0.0.1", 5301))
+    with pytest.raises(ends.PeerLost, match=r"did not answer within 0\.1 s"):
+        await far.ask(wire.Clock())
+    await far.close()
 
 
 def answering(reply: str) -> list[str]:

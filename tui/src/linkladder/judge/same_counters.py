@@ -158,6 +158,7 @@ def _of_segments(t: TrialResult) -> Iterator[_Sign]:
 
 
 def _moved(t: TrialResult) -> int:
+    """Bytes of payload."""
     return sum(flow.total_bytes for flow in _flows(t))
 
 

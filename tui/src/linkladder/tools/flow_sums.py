@@ -38,7 +38,8 @@ def complete(series: Series) -> list[Row]:
 def contradiction(series: Series, block: int | None = None, least: float = UNCONFIRMED) -> str:
     """How the seconds of a flow contradict its total, because they add up to more or to much less; '' if they agree.
 
-    The last block of `block` bytes may be in the total only, as it is still on its way when the last second is printed.
+    The last block of `block` bytes may be in the total only, as it is still on its way when the last second is printed;
+    otherwise the seconds must make at least the share `least` of it.
     """
     total, rows = series.total, series.rows
     if total is None or not rows or total is rows[0]:
