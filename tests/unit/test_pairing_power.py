@@ -152,7 +152,8 @@ class Wire:
         cut, self._cut = self._cut, None
         if cut:
             self._them.forget()
-        ways = (self._pass("alpha", reader, far_writer, cut), self._pass("beta", far_reader, writer, cut))
+        off = set[str]()
+        ways = (self._pass("alpha", reader, far_writer, cut, off), self._pass("beta", far_reader, writer, cut, off))
         done, rest = await asyncio.wait([asyncio.create_task(w) for w in ways], return_when=asyncio.FIRST_COMPLETED)
         if cut and not self.happened.is_set():
             self._cut = cut  # this talk ended before its line came
@@ -163,18 +164,25 @@ class Wire:
         writer.close()
 
     async def _pass(
-        self, sender: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cut: tuple[str, int, Dies] | None
+        self,
+        sender: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        cut: tuple[str, int, Dies] | None,
+        off: set[str],  # who has lost power: what it said while this process stood still is not passed on
     ) -> None:
         for number in range(100):
             line = await reader.readline()
-            if not line:
+            if not line or sender in off:
                 return
             here = cut if cut and cut[:2] == (sender, number) else None
             if not here or not here[2].endswith("lost"):
                 writer.write(line)
                 await writer.drain()
             if here:
-                self._them.cut(other(sender) if here[2].startswith("receiver") else sender)
+                dies = other(sender) if here[2].startswith("receiver") else sender
+                self._them.cut(dies)
+                off.add(dies)
                 self.happened.set()
 
 
