@@ -23,7 +23,7 @@ from two_cards import PATHS
 from .machine import SLOW
 from .pair import CARDS, USER, Pair, addressed
 from .test_failures import GIVEN, VmWorld
-from .test_loans import JOURNAL, RUN, TIMES, UNDO, ended, find, kill, powered_on
+from .test_loans import JOURNAL, RUN, TIMES, UNDO, ended, find, kill, let_in_again
 
 SITES = ("alpha", "beta")
 RECORD = "/var/run/linkladder-lagg"
@@ -224,8 +224,9 @@ def test_a_power_cut_of_an_end(world: VmWorld, two_cards: Pair, time_of: int) ->
     began = time.monotonic()
     put_back(world, {other: before[other]}, 90)
     print(f"{cut} cut, {other} put back after {time.monotonic() - began:.0f} s")
+    two_cards.site(cut).machine.start()
     ended(world, run, cut)
-    powered_on(two_cards, cut)
+    let_in_again(two_cards, cut)
     addressed(two_cards.site(cut))  # the tests' way in gives it the address of a machine with one card
     unlike(world)
     put_back(world, before, 20)

@@ -236,10 +236,9 @@ def test_loss_of_the_peer(world: VmWorld, pair: Pair) -> None:
     nothing_is_left(world)
 
 
-def powered_on(pair: Pair, site: str) -> None:
-    """Up by itself, and the tests let in anew."""
+def let_in_again(pair: Pair, site: str) -> None:
+    """A machine that was powered on: up by itself, and the tests let in anew."""
     one = pair.site(site)
-    one.machine.start()
     one.machine.await_tui()
     one.open_way_in()
 
@@ -254,8 +253,9 @@ def test_a_power_cut_during_a_loan(world: VmWorld, pair: Pair, time_of: int) -> 
     assert [now(world, site) for site in SITES] == [INSIDE, INSIDE]
     pair.site(cut).unplug()
     print(f"{cut} cut {moment:.0f} s into the loan: {other} put back after {put_back(world, other, within=90):.0f} s")
+    pair.site(cut).machine.start()
     ended(world, run, cut)
-    powered_on(pair, cut)
+    let_in_again(pair, cut)
     assert now(world, cut) == BEFORE
     pair.describe()  # what was written just before the cut, by the tests, may be gone
     if time_of == TIMES[-1]:  # before, the next cut's own run shows it
