@@ -20,7 +20,6 @@ from pathlib import Path
 import psutil
 
 from linkladder import plan as plans
-from linkladder import wire
 from linkladder.engine import Engine
 from linkladder.model import Experiment, Plan, Protocol, Rung, RungName
 from linkladder.peer import FarEnd, NearEnd
@@ -37,7 +36,7 @@ async def measure(ends: int, seconds: float, folder: Path) -> tuple[float, float
     names = [company.NEAR, *(f"end{n}" for n in range(1, ends))]
     address = {name: f"127.0.0.{n + 1}" for n, name in enumerate(names)}
 
-    async def connect(name: str, near: wire.HelloReply) -> FarEnd:
+    async def connect(name: str) -> FarEnd:
         (folder / name).mkdir(mode=0o700, exist_ok=True)
         set_to = ["env", f"LINKLADDER_STATE={folder / name}"]
         argv = [*set_to, sys.executable, "-m", "linkladder", "agent", "--near", "--introduced"]

@@ -55,7 +55,7 @@ async def test_a_peer_that_is_given_up_while_it_is_asked_keeps_no_channel(silent
     heard = tmp_path / "heard"
     opened: list[FarEnd] = []
 
-    async def connect(name: str, near: wire.HelloReply) -> FarEnd:
+    async def connect(name: str) -> FarEnd:
         opened.append(await FarEnd.open(name, [sys.executable, "-c", ANSWERS, str(heard), silent]))
         return opened[-1]
 

@@ -12,8 +12,9 @@ import pytest
 
 from linkladder import tools, wire
 from linkladder.errors import EnvironmentFault
-from linkladder.model import End, Experiment, Path
+from linkladder.model import End, Experiment, Path, Plan, Rung, RungName
 from linkladder.peer import connector, ends
+from linkladder.run import process
 from linkladder.settings import arming
 from linkladder.trust import peers
 
@@ -114,13 +115,11 @@ async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
     peer = peers.Peer("beta", order, "", "")
     monkeypatch.setattr(connector.peers, "find", lambda name: peer)
     monkeypatch.setattr(connector.peers, "ssh_command", command)
-    near = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
     with pytest.raises(EnvironmentFault, match="does not know this appliance"):
-        await connector.connect("beta", near)
+        await connector.connect("beta")
 
 
 STARTED = "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n')\n"
-NEAR = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
 
 
 async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobody_asks_for_ends(
@@ -132,8 +131,8 @@ async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobo
         connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
     )
     to_peers = connector.Connector()
-    to_peers.begin(("beta", "gamma"), NEAR)
-    beta = await to_peers("beta", NEAR)
+    to_peers.begin(("beta", "gamma"))
+    beta = await to_peers("beta")
     while len(started.read_text().splitlines()) < 2:
         await asyncio.sleep(0.01)
     await to_peers.close()
@@ -144,6 +143,28 @@ async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobo
     async with asyncio.timeout(30):  # one that was still starting is told to end, and takes its time
         while any(File(f"/proc/{pid}").exists() for pid in pids):
             await asyncio.sleep(0.01)
+
+
+async def test_agents_of_peers_start_while_this_machines_own_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: File
+) -> None:
+    started = tmp_path / "started"
+    monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
+    monkeypatch.setattr(
+        connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
+    )
+
+    async def near_end() -> ends.EndPoint:
+        async with asyncio.timeout(30):
+            while not started.exists():
+                await asyncio.sleep(0.01)
+        return await ends.NearEnd.open()
+
+    monkeypatch.setattr(process, "near_end", near_end)
+    plan = Plan("one", rungs=(Rung(RungName.DC_LINK, (Path(peer="beta"),)),))
+    async with process._ends(plan, call_peers=True) as (_, to_peers):
+        far = await to_peers("beta")
+        await far.close()
 
 
 async def test_a_channel_is_closed_if_it_is_not_wanted_while_its_card_is_looked_up(
@@ -162,7 +183,7 @@ async def test_a_channel_is_closed_if_it_is_not_wanted_while_its_card_is_looked_
         connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
     )
     to_peers = connector.Connector()
-    to_peers.begin(("beta",), NEAR)
+    to_peers.begin(("beta",))
     await asyncio.to_thread(looked_up.wait)
     await to_peers.close()
     go_on.set()
@@ -176,10 +197,10 @@ async def test_a_peer_that_did_not_answer_when_its_channel_was_begun_is_tried_ag
     monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
     monkeypatch.setattr(connector.peers, "ssh_command", lambda *_: commands.pop())
     to_peers = connector.Connector()
-    to_peers.begin(("beta",), NEAR)
+    to_peers.begin(("beta",))
     with pytest.raises(EnvironmentFault, match="nothing listens"):
-        await to_peers("beta", NEAR)
-    far = await to_peers("beta", NEAR)
+        await to_peers("beta")
+    far = await to_peers("beta")
     await far.close()
     await to_peers.close()
 

@@ -79,7 +79,7 @@ async def test_where_the_far_end_is_busy_no_run_is_stored(own_state: Path) -> No
     store, far = Store(own_state), BusyFar()
     plan = replace(PLAN, rungs=(Rung(RungName.LOCALHOST, experiments=(TCP,)), replace(LINK, paths=BETA)))
 
-    async def connect(name: str, hello: Any) -> Any:
+    async def connect(name: str) -> Any:
         assert name == "beta"
         return far
 
@@ -97,7 +97,7 @@ async def test_a_stored_run_stays_as_it_was_where_the_far_end_is_busy(own_state:
     store.finish(run, RunState.INCOMPLETE, reason="cancelled")
     before = store.runs()
 
-    async def connect(name: str, hello: Any) -> Any:
+    async def connect(name: str) -> Any:
         return BusyFar()
 
     with pytest.raises(EnvironmentFault, match="beta is busy"):
@@ -111,7 +111,7 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
     store = Store(own_state)
     plan = replace(PLAN, rungs=(replace(LINK, paths=BETA),))
 
-    async def connect(name: str, hello: Any) -> Any:
+    async def connect(name: str) -> Any:
         await asyncio.sleep(3600)
 
     engine = Engine(plan, store, Free(), connect)
@@ -130,7 +130,7 @@ async def test_a_far_end_that_was_waited_for_is_said_to_be_free() -> None:
     """Else the wait would stand on the screen as the last word, while the first rung is measured."""
     told: list[Any] = []
 
-    async def connect(name: str, hello: Any) -> Any:
+    async def connect(name: str) -> Any:
         while not told:
             await asyncio.sleep(0.01)
         return FreeFar()
@@ -158,7 +158,7 @@ async def test_only_an_agent_of_this_very_run_is_waited_for(holder: str, waited:
     """Who holds an end is told beside the sentence: what stands in that is for people."""
     far = HeldFar(holder)
 
-    async def connect(name: str, hello: Any) -> Any:
+    async def connect(name: str) -> Any:
         return far
 
     ends = FarEnds(Free(), connect, (0.01,), lambda _: None, lambda: None, lambda *_: None)

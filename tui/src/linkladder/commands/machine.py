@@ -17,7 +17,7 @@ from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.host import programs
 from linkladder.model import HostFacts
-from linkladder.peer import PeerLost, connect, near_end
+from linkladder.peer import PeerLost, connect
 from linkladder.plan import fields
 from linkladder.printable import clean
 
@@ -76,9 +76,8 @@ def _facts(args: argparse.Namespace) -> int:
 
 
 async def _ask_peer(name: str) -> HostFacts:
-    near = await near_end()
     try:
-        far = await connect(name, near.hello)
+        far = await connect(name)
         try:
             return await far.ask(wire.Facts())
         finally:
@@ -87,8 +86,6 @@ async def _ask_peer(name: str) -> HostFacts:
         raise EnvironmentFault(
             f"{name} cannot be reached", str(error), "linkladder peers lists what is paired"
         ) from None
-    finally:
-        await near.close()
 
 
 def _print(facts: HostFacts) -> None:

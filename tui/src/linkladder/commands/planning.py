@@ -182,7 +182,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
     try:
         for peer in dict.fromkeys(name for r in plan.rungs for name in r.peers):
             try:
-                far = await connect(peer, near.hello)
+                far = await connect(peer)
             except (PeerLost, LinkladderError) as error:
                 print(f"linkladder: {peer} cannot be asked, and is taken to have this machine's tools: "
                       f"{str(error).splitlines()[0]}", file=sys.stderr)  # fmt: skip

@@ -18,7 +18,7 @@ from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 from linkladder.phrases import out_of_reach
 
-Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
+Connect = Callable[[str], Awaitable[FarEnd]]
 LONG = 1.0  # seconds after which a person is told what is waited for
 RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
 
@@ -250,7 +250,7 @@ class FarEnds:
 
     async def _try_reserve(self, peer: str, last: bool = True) -> bool:
         """Try to connect and reserve once; it may fail while the agent of an earlier connection has not quite ended."""
-        far = await self._connect(peer, self._near.hello)
+        far = await self._connect(peer)
         own = f"{self._near.name}, run {self.run_id}"
         try:
             await far.ask(wire.Reserve(own))

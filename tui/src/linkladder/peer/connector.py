@@ -5,9 +5,10 @@ outage of the tested path does not cut the channel too.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from linkladder import host, wire
+from linkladder import host
 from linkladder.errors import LinkladderError
 from linkladder.model import Path
 from linkladder.peer.ends import FarEnd, PeerLost
@@ -25,10 +26,10 @@ class Connector:
         self._silent: set[tuple[str, str]] = set()  # (peer, address) pairs that did not answer lately
         self._begun: dict[str, asyncio.Task[FarEnd]] = {}
 
-    def begin(self, names: Iterable[str], near: wire.HelloReply) -> None:
+    def begin(self, names: Iterable[str]) -> None:
         """Begin to connect to these peers; whoever then asks for one waits for what is left of that."""
         for name in filter(None, names):
-            self._begun[name] = asyncio.create_task(self._connect(name, near))
+            self._begun[name] = asyncio.create_task(self._connect(name))
 
     async def close(self) -> None:
         """Close the channels that were begun and that nobody asked for."""
@@ -39,11 +40,11 @@ class Connector:
                 await far.close()
         self._begun.clear()
 
-    async def __call__(self, name: str, near: wire.HelloReply) -> FarEnd:
+    async def __call__(self, name: str) -> FarEnd:
         """Connect to the paired appliance `name`; raises a LinkladderError that tells a person what to do."""
         begun = self._begun.get(name)
         if begun is None:
-            return await self._connect(name, near)
+            return await self._connect(name)
         try:
             far = await begun
         except Exception:  # of a cancellation, `close` ends what was begun
@@ -52,7 +53,7 @@ class Connector:
         del self._begun[name]
         return far
 
-    async def _connect(self, name: str, near: wire.HelloReply) -> FarEnd:
+    async def _connect(self, name: str) -> FarEnd:
         peer = peers.find(name)
         silent = {address for one, address in self._silent if one == name}
         order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))
@@ -60,7 +61,7 @@ class Connector:
         while (address := await asyncio.to_thread(next, order, None)) is not None:
             argv = peers.ssh_command(peer, address or None)
             try:
-                far = await FarEnd.open(name, argv, near.name)
+                far = await FarEnd.open(name, argv, socket.gethostname())
             except PeerLost as error:
                 failures.append(explain_ssh_failure(str(error), 255))
                 self._silent.add((name, address))
@@ -77,9 +78,9 @@ class Connector:
         raise next((f for f in failures if f.title not in UNREACHED), failures[0])
 
 
-async def connect(name: str, near: wire.HelloReply) -> FarEnd:
+async def connect(name: str) -> FarEnd:
     """Connect to the paired appliance `name` when no test will load a path."""
-    return await Connector()(name, near)
+    return await Connector()(name)
 
 
 def in_order(

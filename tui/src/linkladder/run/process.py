@@ -158,15 +158,14 @@ async def measure(
 @contextlib.asynccontextmanager
 async def _ends(plan: Plan, *, call_peers: bool) -> AsyncIterator[tuple[EndPoint, Connector]]:
     """This machine's end and the connections to its peers, which are called at once or when they are needed."""
-    near = await near_end()
-    to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
-    try:
+    async with contextlib.AsyncExitStack() as opened:
+        to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
+        opened.push_async_callback(to_peers.close)
         if call_peers:
-            to_peers.begin(set(plan.peers), near.hello)
+            to_peers.begin(set(plan.peers))  # their agents start while this machine's does
+        near = await near_end()
+        opened.push_async_callback(near.close)
         yield near, to_peers
-    finally:
-        await to_peers.close()
-        await near.close()
 
 
 class _Recording:
