@@ -169,7 +169,7 @@ SAME_THING = {  # of one thing different parts of the house: its rules and its w
     "changes", "circumstances", "company", "comparison", "compression",
     "contradictions", "disks", "documents", "experiments", "firewall", "followups", "history", "judgements", "limiters",
     "link", "loss_signs", "matrix", "member_down", "neighbours", "outages", "remedies", "results",
-    "rungs", "sizing", "stairs", "udp", "upgrading",
+    "rungs", "sizing", "stairs", "transactions", "udp", "upgrading",
 }  # fmt: skip
 A_TOOL_S = {"argv", "lines", "live", "output", "result", "saved"}  # in every room
 RIDDLES = {  # words that say nothing of what is done, or of what is held

@@ -31,6 +31,7 @@ from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bu
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
+from linkladder.judge.transactions import transactions
 from linkladder.judge.weighing import GRAVITY, REFUTED, undone, weigh
 from linkladder.model import (
     Contract,
@@ -171,7 +172,7 @@ def _verdict(
         said = say.not_measured(rung.name, rung.unavailable)
         return Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
     if rung.name in GENERATOR:
-        return _judge_generator(rung, chosen, deal)
+        return _judge_generator(rung, chosen, deal, document)
     return _judge_link(rung, judged, chosen, deal, document)
 
 
@@ -183,6 +184,7 @@ def _answers(
     paths = parts.whole.paths
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c], paths), c) for c in changed]
     short = (
+        *transactions(compared),
         *staircase(compared, changed, document),
         *phrases.offloads([(*arms[c], c) for c in changed], paths),
         *phrases.briefly(words, paths),
@@ -246,9 +248,11 @@ def _held_by_card(j: ExperimentJudgement, rung: RungResult, troubles: list[Conce
     return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
 
 
-def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract) -> Judgement:
+def _judge_generator(
+    rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document
+) -> Judgement:
     """Judge the generator on localhost or same-host: it must send and receive HEADROOM times the rate bought."""
-    if incomplete := _nothing(rung, chosen):
+    if incomplete := _nothing(rung, chosen, document):
         return incomplete
     bought = rate_sold(deal)
     wanted = HEADROOM * bought
@@ -272,12 +276,13 @@ def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], d
     )  # fmt: skip
 
 
-def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgement | None:
+def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement], document: Document) -> Judgement | None:
     measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
     if len(measured) == len(chosen) and chosen:
         return None
     lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
-    said = " ".join(lost) or say.no_tcp(rung.name, len(rung.paths))
+    loads = [p for p in planned(rung, document) if p.protocol in (Protocol.TCP, Protocol.UDP)]
+    said = " ".join(lost) or (say.no_tcp(rung.name, len(rung.paths)) if loads else say.no_load_asked(rung.name))
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 
@@ -310,7 +315,7 @@ def _judge_link(
         and (worst is not Verdict.CANNOT_JUDGE if j.counts else bounded and j.experiment in duplex_ids(judged))
     ]
     figures: dict[str, float] = {f"{d}_bps": j.spread.median for d, j in chosen.items() if j.spread}
-    nothing = _nothing(rung, chosen)
+    nothing = _nothing(rung, chosen, document)
     if nothing and worst in (Verdict.PASS, Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE):
         worst, cause, reasons = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, [nothing.sentence]
     only = [d for d in chosen if len(chosen) == 1]

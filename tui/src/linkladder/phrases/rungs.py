@@ -24,6 +24,10 @@ def no_tcp(rung: str, paths: int = 1) -> str:
     return f"No TCP throughput{together} was measured on {rung}."
 
 
+def no_load_asked(rung: str) -> str:
+    return f"What {rung} carries was not asked for: no throughput was measured on it."
+
+
 def setting(p: Experiment, protocol: str, direction: str, paths: Sequence[Path]) -> str:
     """A setting's name for a sentence, such as 'TCP near to far' or 'UDP far to near at 500 Mb/s'."""
     kind = "UDP" if protocol == Protocol.UDP else "TCP"

@@ -1,0 +1,85 @@
+"""A run that asks for transactions begins with what it was for, and gives no verdict on what it did not measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import trials
+from judge_documents import document, ping, rung
+from linkladder.judge import judge_document
+from linkladder.model import (
+    CpuUse,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Path,
+    Protocol,
+    RungName,
+    RungResult,
+    Setting,
+    SettingKind,
+    Transactions,
+)
+from linkladder.verdicts import Verdict
+
+SMALL = Experiment("rr", "netperf", Protocol.RR, request=700, response=700)
+TSO_OFF = (Setting(SettingKind.TSO, "off"),)
+
+
+def rr(sessions: int, *rates: float, busy: float = 40.0, half: float | None = 40.0, **more: object) -> ExperimentResult:
+    seen = [
+        trials.trial(
+            id=f"rr-{sessions}-{n}", repeat=n, ok=True, seconds=6.0,
+            transactions=Transactions(rate, sessions, p50_us=half, p99_us=100.0 * sessions, request=700, response=700),
+            cpu={"near": CpuUse(20, 40, 0.4), "far": CpuUse(busy / 2, busy, busy / 100)},
+        )
+        for n, rate in enumerate(rates)
+    ]  # fmt: skip
+    p = replace(SMALL, id=f"rr-{sessions}", sessions=sessions, repeats=len(seen))
+    return ExperimentResult(replace(p, **more), tuple(seen))  # type: ignore[arg-type]
+
+
+def told(found: Document) -> tuple[str, ...]:
+    return judge_document(found).rungs[0].answers
+
+
+def test_rates_and_times_are_told_by_sessions_with_how_far_repeats_are_apart_and_whose_core_was_full() -> None:
+    link = rung(RungName.DC_LINK, ping(0.05), rr(1, 10000, 10100), rr(10, 30000, 45000, busy=99), rr(50, 44000))
+    (said,) = told(document(link))
+    assert said == (
+        "Transactions on dc-link, 700 bytes each way, by 1, 10 and 50 sessions: 10000, 37500 and 44000 a second; "
+        "half within 40 µs, 40 µs and 40 µs; 99 of 100 within 100 µs, 1.00 ms and 5.00 ms. "
+        "Repeats differ by up to 50 %. A core was full with 10 sessions (far end): the machine may be what bounds them."
+    )
+
+
+def test_the_verdict_says_that_no_rate_was_asked_for() -> None:
+    judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), rr(1, 10000))))
+    assert judged.verdict is Verdict.INCOMPLETE
+    assert judged.sentence.endswith(": What dc-link carries was not asked for: no throughput was measured on it.")
+
+
+def test_a_rate_that_was_asked_for_and_is_not_there_is_missing() -> None:
+    found = document(rung(RungName.DC_LINK, rr(1, 10000)))
+    asked = replace(found.run.plan.rungs[0], experiments=(SMALL, Experiment("tcp")))
+    judged = judge_document(replace(found, run=replace(found.run, plan=replace(found.run.plan, rungs=(asked,)))))
+    assert "No TCP throughput was measured on dc-link" in judged.sentence
+
+
+def test_times_that_are_not_known_are_left_out() -> None:
+    (said,) = told(document(rung(RungName.SAME_VLAN, rr(1, 10000, half=None))))
+    assert said == (
+        "Transactions on same-vlan, 700 bytes each way, by 1 session: 10000 a second; 99 of 100 within 100 µs."
+    )
+
+
+def test_arms_that_are_compared_have_their_own_answer() -> None:
+    plain, changed = rr(1, 10000), rr(1, 9000, id="rr-off", baseline="rr-1", settings=TSO_OFF)
+    assert not [said for said in told(document(rung(RungName.SAME_VLAN, plain, changed))) if "Transactions on" in said]
+
+
+def test_with_more_than_two_ends_the_pair_is_named() -> None:
+    paths = (Path("10.0.0.1", "10.0.0.2", "beta"), Path("10.0.0.1", "10.0.0.3", "gamma"))
+    one = rr(10, 30000, busy=99, paths=(0,))
+    (said,) = [s for s in told(document(RungResult(RungName.SAME_VLAN, paths, (one,)))) if "Transactions" in s]
+    assert "near to beta, 700 bytes each way" in said
