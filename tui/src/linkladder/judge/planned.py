@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from linkladder.model import Direction, Document, Experiment, Rung, RungResult
+from linkladder.model import Direction, Document, Experiment, Protocol, Rung, RungResult
 from linkladder.phrases import rungs as say
 
 
 def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     """The planned experiments that the verdict rests on: those without settings on loan."""
+    return tuple(e for e in _asked(rung, document) if not e.settings)
+
+
+def throughput_asked(rung: RungResult, document: Document) -> bool:
+    """Whether any throughput was planned or measured on the rung, if only under settings on loan."""
+    measured = (e.parameters for r in document.rungs if r.name is rung.name for e in r.experiments)
+    return any(e.protocol in (Protocol.TCP, Protocol.UDP) for e in (*_asked(rung, document), *measured))
+
+
+def _asked(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
-    asked = plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
-    return tuple(e for e in asked if not e.settings)
+    return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
 
 
 def _done(rung: RungResult, document: Document) -> dict[str, int]:

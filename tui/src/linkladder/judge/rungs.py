@@ -28,7 +28,7 @@ from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
-from linkladder.judge.planned import every, missing_trials, planned
+from linkladder.judge.planned import every, missing_trials, planned, throughput_asked
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.transactions import transactions
@@ -281,8 +281,8 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement], document:
     if len(measured) == len(chosen) and chosen:
         return None
     lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
-    loads = [p for p in planned(rung, document) if p.protocol in (Protocol.TCP, Protocol.UDP)]
-    said = " ".join(lost) or (say.no_tcp(rung.name, len(rung.paths)) if loads else say.no_load_asked(rung.name))
+    asked = throughput_asked(rung, document)
+    said = " ".join(lost) or (say.no_tcp(rung.name, len(rung.paths)) if asked else say.no_load_asked(rung.name))
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 
