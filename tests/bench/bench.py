@@ -39,7 +39,7 @@ class Figure:
 
 FIGURES = (
     Figure("ratio", "throughput, of that of iperf alone", "", 0.99, True),
-    Figure("strongest_localhost", "its strongest, of the best of iperf and iperf3: one machine", "", 0.95, True),
+    Figure("strongest_localhost", "its strongest, of the best of other tools: one machine", "", 0.95, True),
     Figure("strongest_same-host", "  the same between two", "", 0.95, True),
     Figure("dead", "dead time of a trial", "s", 1.0),
     Figure("stop", "from a cancel by keys to the last tool's end", "s", 2.0),

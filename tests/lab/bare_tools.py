@@ -1,0 +1,44 @@
+"""Load programs by themselves, with the options that make them strong: the appliance's own setting is held against the
+best of them, in the lab and between machines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+WARMUP, SECONDS, PORT = 1, 3, 5299
+OPTIONS: dict[str, tuple[list[str], ...]] = {
+    "iperf": ([], ["-l", "1M"], ["-w", "4M", "-l", "1M"], ["-P", "2"], ["-P", "2", "-l", "1M"]),
+    "iperf3": ([], ["-l", "1M"], ["-Z"], ["-Z", "-l", "1M"], ["-P", "2", "-l", "1M"]),
+    "xfr": ([], ["--window", "4M"], ["-P", "2"], ["-P", "2", "--window", "4M"]),
+}
+
+
+def serving(tool: str, address: str, options: list[str]) -> list[str]:
+    """The receiver's command; iperf 2 takes its own buffers from the options."""
+    port = ["-p", str(PORT)]
+    if tool == "xfr":
+        return ["xfr", "serve", *port, "--bind", address, "--one-off"]
+    if tool == "iperf3":
+        return ["iperf3", "-s", "-B", address, *port, "-1"]
+    own = options[2:] if options[:1] == ["-P"] else options
+    return ["iperf", "-s", "-B", address, *port, "-e", "-i", "1", "-f", "b", *own]
+
+
+def sending(tool: str, address: str, options: list[str]) -> list[str]:
+    if tool == "xfr":
+        return ["xfr", address, "-p", str(PORT), "-t", f"{SECONDS + WARMUP}s", "--json", "--no-tui", *options]
+    client = [tool, "-c", address, "-p", str(PORT), "-t", str(SECONDS + WARMUP), *options]
+    return [*client, "-O", str(WARMUP), "-J"] if tool == "iperf3" else client
+
+
+def received(tool: str, sender: str, receiver: str) -> float:
+    """What the receiver got in bits a second, by what both printed; 0 where the tool does not run with its options."""
+    if tool == "iperf":
+        counted = re.findall(r"^\[ *\d+\] (\d+)\.\d+-\d+\.\d+ sec +(\d+) Bytes", receiver, re.M)
+        return sum(int(size) for begin, size in counted if WARMUP <= int(begin) < WARMUP + SECONDS) * 8 / SECONDS
+    said = json.loads(sender or "{}")
+    if tool == "xfr":
+        return float(said.get("throughput_mbps", 0.0)) * 1e6
+    return float(said.get("end", {}).get("sum_received", {}).get("bits_per_second", 0.0))
