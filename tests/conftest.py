@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 TESTS = Path(__file__).parent
-sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds"), str(TESTS / "security"), str(TESTS / "unit")]
+sys.path[:0] = [str(TESTS / part) for part in ("lab", "seeds", "security", "unit", "bench")]
 hypothesis.settings.register_profile(  # the machine may be busy with other tests, and slow at what it is given
     "shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )

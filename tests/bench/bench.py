@@ -42,6 +42,7 @@ FIGURES = (
     Figure("strongest_localhost", "its strongest, of the best of other tools: one machine", "", 0.95, True),
     Figure("strongest_same-host", "  the same between two", "", 0.95, True),
     Figure("dead", "dead time of a trial", "s", 1.0),
+    Figure("around", "  of a run of one trial, from the command to its end", "s", 1.0),
     Figure("stop", "from a cancel by keys to the last tool's end", "s", 2.0),
     Figure("near", "own CPU at the near end while a console watches", "% of a core", 2.0),
     Figure("console", "  of that the console", "% of a core", 2.0),
@@ -55,9 +56,11 @@ FIGURES = (
         for runs, many in ((200, "200 runs"), (1, "one run"))
         for place in ("Home", "Runs", "Results", "Link")
     ),
+    Figure("quick", "plan quick on a clear link, to a firm PASS, the first run", "s", 180.0),
+    Figure("circuit", "  plan circuit", "s", 720.0),
     Figure("report", "report of 200 trials, with the program's start", "s", 1.0),
 )
-PROGRAMS = ("climb", "strongest", "places")
+PROGRAMS = ("climb", "strongest", "places", "to_the_end")
 
 
 def main() -> int:

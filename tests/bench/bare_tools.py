@@ -9,9 +9,16 @@ import re
 
 WARMUP, SECONDS, PORT = 1, 3, 5299
 OPTIONS: dict[str, tuple[list[str], ...]] = {
-    "iperf": ([], ["-l", "1M"], ["-w", "4M", "-l", "1M"], ["-P", "2"], ["-P", "2", "-l", "1M"]),
-    "iperf3": ([], ["-l", "1M"], ["-Z"], ["-Z", "-l", "1M"], ["-P", "2", "-l", "1M"]),
-    "xfr": ([], ["--window", "4M"], ["-P", "2"], ["-P", "2", "--window", "4M"]),
+    "iperf": (
+        [],
+        ["-l", "1M"],
+        ["-w", "4M", "-l", "1M"],
+        ["-P", "2"],
+        ["-P", "2", "-l", "1M"],
+        ["-P", "4", "-l", "4M"],
+    ),
+    "iperf3": ([], ["-l", "1M"], ["-Z"], ["-Z", "-l", "1M"], ["-P", "2", "-l", "1M"], ["-Z", "-w", "4M", "-l", "1M"]),
+    "xfr": ([], ["-w", "4M"], ["--no-zerocopy"], ["-P", "2"], ["-P", "2", "-w", "4M"]),
 }
 
 
@@ -19,7 +26,7 @@ def serving(tool: str, address: str, options: list[str]) -> list[str]:
     """The receiver's command; iperf 2 takes its own buffers from the options."""
     port = ["-p", str(PORT)]
     if tool == "xfr":
-        return ["xfr", "serve", *port, "--bind", address, "--one-off"]
+        return ["xfr", "serve", *port, "--bind", address, "--one-off", "--no-mdns"]
     if tool == "iperf3":
         return ["iperf3", "-s", "-B", address, *port, "-1"]
     own = options[2:] if options[:1] == ["-P"] else options
@@ -28,7 +35,18 @@ def serving(tool: str, address: str, options: list[str]) -> list[str]:
 
 def sending(tool: str, address: str, options: list[str]) -> list[str]:
     if tool == "xfr":
-        return ["xfr", address, "-p", str(PORT), "-t", f"{SECONDS + WARMUP}s", "--json", "--no-tui", *options]
+        return [
+            "xfr",
+            address,
+            "-p",
+            str(PORT),
+            "-t",
+            f"{SECONDS + WARMUP}s",
+            "--json",
+            "--no-tui",
+            "--no-update-check",
+            *options,
+        ]
     client = [tool, "-c", address, "-p", str(PORT), "-t", str(SECONDS + WARMUP), *options]
     return [*client, "-O", str(WARMUP), "-J"] if tool == "iperf3" else client
 
