@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import trials
-from linkladder import judge, keeping, report
+from linkladder import judge, keeping, report, units
 from linkladder import plan as plans
 from linkladder.cli import main
 from linkladder.engine import generators
 from linkladder.engine.generators import Kept, Pair
 from linkladder.judge.changes import changes
 from linkladder.judge.staircase import landings, staircase
+from linkladder.judge.stats import spread
 from linkladder.model import (
     Contract,
     Direction,
@@ -162,9 +164,15 @@ def test_each_arm_stands_beside_the_ceiling_at_its_mtu() -> None:
 
 
 def test_the_page_has_the_staircase_as_a_table() -> None:
-    page = report.html(climbed())
-    assert "<caption>Staircase, near to far: median and range of the repeats</caption>" in page
+    made = climbed()
+    page = report.html(made)
+    assert "<caption>Staircase, near to far: median of the repeats (95 % interval of their mean)</caption>" in page
     assert "Ceiling at its MTU" in page and "+100.0 %" in page
+    bare = next(e for e in made.rungs[0].experiments if not e.parameters.settings and e.parameters.streams == 1)
+    rates = [t.goodput_bps for t in bare.trials]
+    seen = spread(rates)
+    assert seen.low < min(rates) and seen.high > max(rates), "what stands there is no range"
+    assert f"{units.rate(statistics.median(rates))} ({units.rate(seen.low)} to {units.rate(seen.high)})" in page
 
 
 @pytest.mark.parametrize("step", [1, 2])
