@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 import pytest
 
-from linkladder.model import KERNEL, Direction, End, Experiment, Path, Setting, SettingKind
+from judge_documents import document
+from linkladder import plan as plans
+from linkladder.judge import judge_rung
+from linkladder.model import KERNEL, Direction, End, Experiment, HostFacts, Path, Setting, SettingKind
 from linkladder.phrases import to_set
 from linkladder.phrases.to_set import BEFORE_IT, ETHTOOL
 from linkladder.priv.verbs import LINUX_FLAGS
+from staircases import PLAN, climbed_with
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta", "vmx1", "ens192")
 SAME = Path("10.0.0.1", "10.0.0.2", "beta", "sh0", "sh0")
 K = SettingKind
 
 
-def lines(*settings: Setting, path: Path = PATH, **load: int) -> list[str]:
-    return list(to_set([Experiment("won", settings=settings, **load)], [path]))  # type: ignore[arg-type]
+def lines(*settings: Setting, path: Path = PATH, hosts: Sequence[HostFacts] = (), **load: object) -> list[str]:
+    return list(to_set([Experiment("won", settings=settings, **load)], [path], hosts))  # type: ignore[arg-type]
 
 
 def of(system: str, found: list[str]) -> list[str]:
@@ -34,7 +41,11 @@ def test_each_end_has_its_own_card() -> None:
     assert of("FreeBSD", found) == ["ifconfig vmx1 mtu 9000", "ifconfig ens192 mtu 9000"]
     assert of("FreeBSD at boot", found)[0] == 'sysrc ifconfig_vmx1+=" mtu 9000"'
     (host,) = set(of("ESXi host", found))
-    assert host == "esxcli network vswitch standard set --vswitch-name=vSwitch0 --mtu=9000"
+    standard, example = host.split("  # ")
+    assert standard == "esxcli network vswitch standard set --vswitch-name=vSwitch0 --mtu=9000"
+    assert example == "vSwitch0 is an example: esxcli network vswitch standard list names them"
+    (distributed,) = set(of("vCenter (PowerCLI)", found))
+    assert distributed.startswith("Set-VDSwitch -VDSwitch NAME -Mtu 9000  # ")
     assert all(", at both ends" in line for line in lines(Setting(K.MTU, "9000"), path=SAME))
 
 
@@ -88,6 +99,62 @@ def test_a_buffer_that_the_application_asks_for_lowers_no_ceiling() -> None:
     assert small[-1] == (
         "To set, socket buffers of 800k, at both ends: let the application ask for 800000 bytes (SO_SNDBUF, SO_RCVBUF)"
     )
+
+
+SHIPPED = FilePath(__file__).parents[2] / "overlay/etc/sysctl.conf"
+
+
+def test_no_line_lowers_what_an_end_has_already() -> None:
+    shipped = dict(re.findall(r"^([a-z.]+)=(\d+)", SHIPPED.read_text(), re.MULTILINE))
+    most = shipped["kern.ipc.maxsockbuf"]
+    assert int(most) > 2 * (8 << 20), "more than 8M need"
+    appliance = HostFacts("alpha", "FreeBSD", sysctls=shipped)
+    tuned = {"net.core.rmem_max": "268435456", "net.core.wmem_max": "65536", "net.ipv4.tcp_wmem": "8192\t65536\t999999"}
+    guest = HostFacts("beta", "Linux", sysctls=tuned)
+    found = lines(window=8 << 20, hosts=[HostFacts("bare"), appliance, guest])
+    assert of("FreeBSD", found) == [f"sysctl kern.ipc.maxsockbuf={most}"]
+    assert of("FreeBSD at boot", found) == [f"echo 'kern.ipc.maxsockbuf={most}' >>/etc/sysctl.conf"]
+    assert of("Linux", found) == ["sysctl -w net.core.rmem_max=268435456 net.core.wmem_max=8388608"]
+    assert of("Linux at boot", found) == [
+        "echo 'net.core.rmem_max = 268435456' >>/etc/sysctl.d/90-linkladder.conf",
+        "echo 'net.core.wmem_max = 8388608' >>/etc/sysctl.d/90-linkladder.conf",
+    ]
+    found = lines(Setting(K.SEND_BUFFER, "8388608"), hosts=[appliance, guest])
+    assert of("FreeBSD", found)[0] == f"sysctl kern.ipc.maxsockbuf={most}"
+    assert of("Linux", found) == ['sysctl -w net.ipv4.tcp_wmem="8192 65536 8388608"'], "the other two stay"
+    larger = lines(window=64 << 20, hosts=[appliance])
+    assert of("FreeBSD", larger) == [f"sysctl kern.ipc.maxsockbuf={2 * (64 << 20)}"]
+
+
+def test_the_ends_of_the_run_are_asked_what_they_have() -> None:
+    _, result = climbed_with(plans.read_plan(PLAN), lambda e, way: 3e9 if e.window == 8 << 20 else 1e9)
+    made = document(result)
+    ends = tuple(replace(e, facts=replace(e.facts, sysctls={"kern.ipc.maxsockbuf": "67108864"})) for e in made.run.ends)
+    made = replace(made, run=replace(made.run, ends=ends))
+    found = list(judge_rung(result, made).judgement.findings)
+    assert of("FreeBSD", found) == ["sysctl kern.ipc.maxsockbuf=67108864"]
+
+
+def test_what_an_esxi_host_does_for_its_guests_is_named_where_it_won_in_one() -> None:
+    guest = HostFacts("alpha", "FreeBSD", virtual="vmware (VMware, Inc. VMware7,1)")
+    on = [Setting(K.TSO, "on"), Setting(K.LRO, "on"), Setting(K.GRO, "on")]
+    names = ("UseHwTSO", "UseHwTSO6", "Vmxnet3HwLRO", "Vmxnet3SwLRO")
+    found = [line.split("  # ")[0] for line in of("ESXi host", lines(*on, path=SAME, hosts=[HostFacts("b"), guest]))]
+    assert found == [f"esxcli system settings advanced set -o /Net/{name} -i 1" for name in names]
+    assert of("ESXi host", lines(*on, hosts=[HostFacts("b", virtual="QEMU")])) == []
+    off = lines(Setting(K.LRO, "off"), path=SAME, hosts=[guest])
+    assert of("ESXi host", off) == [], "of this guest alone, as its other guests would lose it too"
+    assert of("FreeBSD", off) == ["ifconfig sh0 -lro"]
+
+
+def test_what_the_application_has_to_do_is_said_however_it_won() -> None:
+    found = lines(tool="iperf3", write_size=1 << 20, zero_copy=True)
+    assert found == [
+        "To set, sending as iperf3 does, at both ends: no promise for an application that sends otherwise",
+        "To set, writes of 1M, at the sender: let it write 1048576 bytes at a time",
+        "To set, zero copy, at the sender: let the application hand the kernel a file (sendfile) instead of a copy",
+    ]
+    assert lines() == [], "nothing is said of what every application does"
 
 
 def test_a_system_without_an_offload_has_no_line_for_it() -> None:

@@ -89,7 +89,8 @@ def staircase(rung: RungResult, changed: Sequence[Change], document: Document | 
     """Sentences for each direction: which changes were kept, what they achieve, and what to set where."""
     sentences = [phrases.staircase(mine) for mine in flights(landings(rung, changed))]
     paths = [with_cards(path, document) if document else path for path in rung.paths]
-    return (*sentences, *phrases.to_set(_all_kept(rung, changed), paths))
+    hosts = [end.facts for end in document.run.ends] if document else []
+    return (*sentences, *phrases.to_set(_all_kept(rung, changed), paths, hosts))
 
 
 def with_cards(path: Path, document: Document) -> Path:

@@ -45,7 +45,7 @@ from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
 from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
-from linkladder.phrases.to_set import to_set
+from linkladder.phrases.to_set import for_application, to_set
 from linkladder.phrases.ways import WAYS, loaded, several_ends, way
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "cores",
     "difference",
     "each_path",
+    "for_application",
     "found_strength",
     "generator",
     "headed",

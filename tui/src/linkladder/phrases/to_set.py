@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linkladder.model import KERNEL, Direction, End, Experiment, Path, Setting, SettingKind
+from linkladder.model import KERNEL, Direction, End, Experiment, HostFacts, Path, Setting, SettingKind
 from linkladder.model.settings import FREEBSD, LINUX, moderation, tunables_of_queues
 from linkladder.phrases.arms import setting, streams, window
 from linkladder.phrases.ways import way
 
-ESXI = "ESXi host"
+ESXI, VCENTER = "ESXi host", "vCenter (PowerCLI)"
+OF_GUESTS = {  # what an ESXi host does for an offload of its vmxnet3 guests, for all of them: its advanced settings
+    SettingKind.TSO: ("UseHwTSO", "UseHwTSO6"),
+    SettingKind.LRO: ("Vmxnet3HwLRO", "Vmxnet3SwLRO"),
+}
 ETHTOOL = {  # what an offload is to ethtool -K
     SettingKind.TSO: "tso",
     SettingKind.LRO: "lro",
@@ -34,17 +38,20 @@ BEFORE_IT = {
 }
 LET = (2 << 20) * 8 // 9  # bytes that a socket gets of FreeBSD's kern.ipc.maxsockbuf as it is: less needs no line
 LET_BY_LINUX = 212992
+MAXSOCKBUF, RMEM, WMEM = "kern.ipc.maxsockbuf", "net.core.rmem_max", "net.core.wmem_max"
 Line = tuple[str, str]  # the system, and what to type there
+Step = tuple[str, str, str]  # what, where, and what to do there
 
 
-def to_set(kept: Sequence[Experiment], paths: Sequence[Path]) -> tuple[str, ...]:
+def to_set(kept: Sequence[Experiment], paths: Sequence[Path], hosts: Sequence[HostFacts] = ()) -> tuple[str, ...]:
     """A line for each system and each change that the staircases kept, with the directions in which it was kept.
 
-    Such as 'To set, MTU 9000, at both ends, Linux: ip link set dev eth0 mtu 9000'.
+    Such as 'To set, MTU 9000, at both ends, Linux: ip link set dev eth0 mtu 9000'. `hosts`: the run's ends, none of
+    whose buffers a line lowers.
     """
     found: dict[tuple[str, str, str, str], list[Direction]] = {}
     for p in kept:
-        for what, where, (system, line) in (one for path in paths or (Path(),) for one in _lines(p, path)):
+        for what, where, (system, line) in (one for path in paths or (Path(),) for one in _lines(p, path, hosts)):
             ways = found.setdefault((what, where, system, line), [])
             if p.direction not in ways:
                 ways.append(p.direction)
@@ -54,23 +61,42 @@ def to_set(kept: Sequence[Experiment], paths: Sequence[Path]) -> tuple[str, ...]
     )
 
 
+def for_application(kept: Sequence[Experiment]) -> tuple[str, ...]:
+    """What an application has to do itself, as '2 streams, at the end that connects: let the application open ...'."""
+    steps = (step for p in kept for step in _of_application(p))
+    return tuple(dict.fromkeys(f"{what}, {where}: {line}" for what, where, line in steps))
+
+
 def _won(ways: Sequence[Direction], staircases: int) -> str:
     return "" if len(ways) == staircases else f" ({', '.join(map(way, ways))} only)"
 
 
-def _lines(p: Experiment, path: Path) -> Iterator[tuple[str, str, Line]]:
+def _lines(p: Experiment, path: Path, hosts: Sequence[HostFacts]) -> Iterator[tuple[str, str, Line]]:
     for one in p.settings:
         what = setting(one).removesuffix(f" at the {one.ends[0]} end")
         for where, card in _cards(one, path):
-            yield from ((what, where, line) for line in _of_setting(one, card))
+            yield from ((what, where, line) for line in _of_setting(one, card, hosts))
     if p.window:
-        what = f"socket buffers of {window(p.window)}"
-        yield from ((what, "at both ends", line) for line in _buffers(p.window))
-        yield what, "at both ends", ("", f"let the application ask for {p.window} bytes (SO_SNDBUF, SO_RCVBUF)")
+        yield from ((_window(p.window), "at both ends", line) for line in _buffers(p.window, hosts))
+    yield from ((what, where, ("", line)) for what, where, line in _of_application(p))
+
+
+def _of_application(p: Experiment) -> Iterator[Step]:
+    """The application's part of a load, whether a step of the staircase won it or it began with it."""
+    if p.tool != Experiment.tool:
+        yield f"sending as {p.tool} does", "at both ends", "no promise for an application that sends otherwise"
+    if p.window:
+        yield _window(p.window), "at both ends", f"let the application ask for {p.window} bytes (SO_SNDBUF, SO_RCVBUF)"
     if p.write_size:
-        yield f"writes of {window(p.write_size)}", "at the sender", ("", f"let it write {p.write_size} bytes at a time")
+        yield f"writes of {window(p.write_size)}", "at the sender", f"let it write {p.write_size} bytes at a time"
+    if p.zero_copy:
+        yield "zero copy", "at the sender", "let the application hand the kernel a file (sendfile) instead of a copy"
     if p.streams > 1:
-        yield streams(p.streams), "at the end that connects", ("", f"let the application open {p.streams} connections")
+        yield streams(p.streams), "at the end that connects", f"let the application open {p.streams} connections"
+
+
+def _window(size: int) -> str:
+    return f"socket buffers of {window(size)}"
 
 
 def _cards(one: Setting, path: Path) -> Iterator[tuple[str, str]]:
@@ -85,15 +111,17 @@ def _cards(one: Setting, path: Path) -> Iterator[tuple[str, str]]:
         yield f"at the {end} end{peer}", card
 
 
-def _of_setting(one: Setting, card: str) -> Iterator[Line]:
+def _of_setting(one: Setting, card: str, hosts: Sequence[HostFacts]) -> Iterator[Line]:
     if one.kind is SettingKind.MTU:
         yield from _on_adapter(card, f"mtu {one.value}")
         yield LINUX, f"ip link set dev {card} mtu {one.value}"
-        yield ESXI, f"esxcli network vswitch standard set --vswitch-name=vSwitch0 --mtu={one.value}"
+        example = "  # vSwitch0 is an example: esxcli network vswitch standard list names them"
+        yield ESXI, f"esxcli network vswitch standard set --vswitch-name=vSwitch0 --mtu={one.value}{example}"
+        yield VCENTER, f"Set-VDSwitch -VDSwitch NAME -Mtu {one.value}  # a distributed switch, on all its hosts"
     elif one.of_bundle:
         yield FREEBSD, f"ifconfig lagg0 create laggproto {one.value} laggport {card} laggport OTHER up"
     elif one.of_machine:
-        yield from _of_kernel(one)
+        yield from _of_kernel(one, hosts)
     elif one.kind is SettingKind.MODERATION:
         if found := moderation(card):
             assigned = f"{found.name}={found.value(one.value)}"
@@ -110,6 +138,10 @@ def _of_setting(one: Setting, card: str) -> Iterator[Line]:
         if one.kind in IFCONFIG:
             yield from _on_adapter(card, f"{'' if one.value == 'on' else '-'}{one.kind}")
         yield LINUX, f"ethtool -K {card} {ETHTOOL[one.kind]} {one.value}"
+        if one.value == "on" and any("vmware" in host.virtual.lower() for host in hosts):
+            for name in OF_GUESTS.get(one.kind, ()):
+                known = "  # as by default; after a change reboot the host"
+                yield ESXI, f"esxcli system settings advanced set -o /Net/{name} -i 1{known}"
 
 
 def _on_adapter(card: str, words: str) -> Iterator[Line]:
@@ -117,16 +149,17 @@ def _on_adapter(card: str, words: str) -> Iterator[Line]:
     yield f"{FREEBSD} at boot", f'sysrc ifconfig_{card}+=" {words}"'
 
 
-def _of_kernel(one: Setting) -> Iterator[Line]:
+def _of_kernel(one: Setting, hosts: Sequence[HostFacts]) -> Iterator[Line]:
     for system, name in KERNEL[one.kind].sysctls.items():
-        before = BEFORE_IT.get(one.kind, "") if system == LINUX else ""
+        present = next((value for host in hosts if (value := host.sysctls.get(name, ""))), "")
+        before = (present or BEFORE_IT[one.kind]) if system == LINUX and one.kind in BEFORE_IT else ""
         value = one.in_kernel(system, before)
         if module := _module(one, system):
             yield system, f"{'kldload -n' if system == FREEBSD else 'modprobe'} {module}"
         assigned = f'{name}="{value}"' if " " in value else f"{name}={value}"
         if system == FREEBSD:
             if one.kind in BEFORE_IT and int(one.value) > LET:
-                yield system, f"sysctl kern.ipc.maxsockbuf={2 * int(one.value)}"
+                yield system, f"sysctl {MAXSOCKBUF}={_at_least(2 * int(one.value), MAXSOCKBUF, hosts)}"
             yield system, f"sysctl {assigned}"
             if module:
                 yield f"{system} at boot", f"sysrc -f /boot/loader.conf {module}_load=YES"
@@ -145,12 +178,19 @@ def _module(one: Setting, system: str) -> str:
     return one.module(system) or f"tcp_{one.in_kernel(system, '')}"
 
 
-def _buffers(size: int) -> Iterator[Line]:
+def _buffers(size: int, hosts: Sequence[HostFacts]) -> Iterator[Line]:
     """The system's ceilings for what an application asks for."""
     if size > LET:
-        yield FREEBSD, f"sysctl kern.ipc.maxsockbuf={2 * size}"
-        yield f"{FREEBSD} at boot", f"echo 'kern.ipc.maxsockbuf={2 * size}' >>/etc/sysctl.conf"
+        ceiling = f"{MAXSOCKBUF}={_at_least(2 * size, MAXSOCKBUF, hosts)}"
+        yield FREEBSD, f"sysctl {ceiling}"
+        yield f"{FREEBSD} at boot", f"echo '{ceiling}' >>/etc/sysctl.conf"
     if size > LET_BY_LINUX:
-        yield LINUX, f"sysctl -w net.core.rmem_max={size} net.core.wmem_max={size}"
-        for name in ("rmem_max", "wmem_max"):
-            yield f"{LINUX} at boot", f"echo 'net.core.{name} = {size}' >>/etc/sysctl.d/90-linkladder.conf"
+        ceilings = {name: _at_least(size, name, hosts) for name in (RMEM, WMEM)}
+        yield LINUX, f"sysctl -w {' '.join(f'{name}={most}' for name, most in ceilings.items())}"
+        for name, most in ceilings.items():
+            yield f"{LINUX} at boot", f"echo '{name} = {most}' >>/etc/sysctl.d/90-linkladder.conf"
+
+
+def _at_least(wanted: int, name: str, hosts: Sequence[HostFacts]) -> int:
+    """The wanted ceiling, or the highest that an end has already."""
+    return max(wanted, *(int(has) for host in hosts if (has := host.sysctls.get(name, "")).isdigit()), 0)
