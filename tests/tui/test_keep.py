@@ -13,12 +13,14 @@ from textual.pilot import Pilot
 
 import synth
 from helpers import seen, until, until_true
+from judge_documents import document
+from linkladder import plan as plans
 from linkladder.app.main import LadderApp
 from linkladder.errors import EnvironmentFault
 from linkladder.keeping import Confirm, Winners
 from linkladder.model import Document
 from replay_backend import ReplayBackend
-from staircases import climbed
+from staircases import PLAN, climbed, climbed_with
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +99,19 @@ async def test_a_run_without_a_staircase_says_so() -> None:
         assert "keeps what won" not in seen(app)
         await pilot.press("w")
         await until(pilot, "kept no setting")
+
+
+async def test_what_won_for_the_application_alone_is_named() -> None:
+    plan = plans.read_plan(PLAN)
+    made = document(climbed_with(plan, lambda e, way: 2e9 if e.streams == 2 else 1e9)[1])
+    backend = synth.settled()
+    backend.stored = {made.run.id: (replace(synth.summary(), id=made.run.id), made)}
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        app.open("results", made.run.id)
+        await until(pilot, "Plan ")
+        await pilot.press("w")
+        told = await until(pilot, "Nothing is to be kept here")
+        assert "what was best" in told and "is for the application:" in told
+        assert "│ 2 streams, at the end that connects" in told

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from judge_documents import document
 from linkladder import host, keeping, privilege, wire
+from linkladder import plan as plans
+from linkladder.commands.keep_settings import keep
 from linkladder.errors import UsageError
-from linkladder.model import Document, Experiment, Path, RungResult, Setting, SettingKind
-from staircases import climbed
+from linkladder.model import Document, End, Experiment, Path, RungResult, Setting, SettingKind
+from staircases import PLAN, climbed, climbed_with
 
 MTU = Setting(SettingKind.MTU, "9000")
 
@@ -42,9 +46,35 @@ def test_what_won_is_found_with_what_to_type_at_the_other_end(top: Document) -> 
     assert found.elsewhere == ("at beta: linkladder system mtu eth0 9000",)
 
 
-def test_a_run_that_kept_nothing_has_nothing_to_keep(top: Document) -> None:
+def test_a_run_that_kept_nothing_has_nothing_to_keep() -> None:
+    plan, result = climbed_with(plans.read_plan(PLAN), lambda e, way: 1e9)
     with pytest.raises(UsageError, match="kept no setting"):
-        keeping.winners(with_settings(top))
+        keeping.winners(replace(document(result), run=replace(document(result).run, plan=plan)))
+
+
+def test_what_won_for_the_application_alone_is_named_and_keeps_nothing_here(
+    top: Document, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two streams carry 30 % more, and nothing of a machine won; nobody needs to be asked."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert keep(with_settings(top)) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "nothing is to be made permanent on these machines: what was best is for the application:",
+        "2 streams, at the end that connects: let the application open 2 connections",
+    ]
+
+
+def test_what_won_for_the_application_is_named_beside_what_is_kept(
+    top: Document, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert keep(with_settings(top, replace(MTU, ends=(End.FAR,)))) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "for the other end, to type there:",
+        "at beta: linkladder system mtu eth0 9000",
+        "for the application:",
+        "2 streams, at the end that connects: let the application open 2 connections",
+    ]
 
 
 @pytest.mark.parametrize(

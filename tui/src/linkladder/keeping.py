@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from linkladder import host, judge, privilege, wire
+from linkladder import host, judge, phrases, privilege, wire
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, End, Path, Setting, SettingKind
 from linkladder.peer import Refused, near_end
@@ -22,6 +22,7 @@ from linkladder.trust import peers
 SECONDS = 60.0  # seconds in which the person must confirm
 Confirm = Callable[[tuple[str, ...], float], Awaitable[bool]]  # takes what has changed, and the seconds to answer
 SHORT = {"frames": "mtu"}  # a verb of the helper -> its name on the command line
+NOT_THE_MACHINE = "nothing is to be made permanent on these machines: what was best is for the application"
 
 
 @dataclass(frozen=True)
@@ -31,20 +32,28 @@ class Winners:
     settings: tuple[Setting, ...]
     paths: tuple[Path, ...]  # the paths that start at this end
     elsewhere: tuple[str, ...]  # the commands to type at the other ends
+    for_application: tuple[str, ...] = ()  # what it does itself: streams, buffers, how it writes
+
+    @property
+    def of_machines(self) -> bool:
+        """Whether anything is to be made permanent on a machine."""
+        return bool(self.settings or self.elsewhere)
 
 
 def winners(document: Document) -> Winners:
-    """The settings that won in a run; raises UsageError if there are none, or if two of them contradict each other."""
+    """What won in a run; raises UsageError if nothing did, or if two of its settings contradict each other."""
     kept: dict[SettingKind, Setting] = {}
     paths: list[Path] = []
-    for rung in document.rungs:
-        for setting in (one for arm in judge.won(rung, document.run.plan) for one in arm.settings):
+    arms = [(rung, arm) for rung in document.rungs for arm in judge.won(rung, document.run.plan)]
+    for_application = phrases.for_application([arm for _, arm in arms])
+    for rung, arm in arms:
+        for setting in arm.settings:
             other = kept.setdefault(setting.kind, setting)
             if other.value != setting.value:
                 what = f"{setting.kind} {other.value} won one way and {setting.value} another"
                 raise UsageError("what is to be kept?", what, "choose one and set it by linkladder system")
             paths += [judge.with_cards(path, document) for path in rung.paths]
-    if not kept:
+    if not kept and not for_application:
         raise UsageError(
             f"run {document.run.id} kept no setting", "nothing was surely better", "linkladder tune tries some"
         )
@@ -58,6 +67,7 @@ def winners(document: Document) -> Winners:
         tuple(s for s in kept.values() if End.NEAR in s.ends),
         tuple(here),
         tuple(dict.fromkeys(at_peers)),
+        for_application,
     )
 
 

@@ -29,6 +29,8 @@ async def keep(app: ServicesApp, document: Document) -> None:
     """Run the dialogs for the settings that won in this document; errors are shown by the app."""
     found = keeping.winners(document)
     there = THERE.format(lines="\n".join(f"  {line}" for line in found.elsewhere)) if found.elsewhere else ""
+    if not found.of_machines:
+        there = f"{keeping.NOT_THE_MACHINE.capitalize()}:\n" + "\n".join(found.for_application)
     if not found.settings:
         await app.push_screen_wait(Words("Nothing is to be kept here", there.strip()))
         return

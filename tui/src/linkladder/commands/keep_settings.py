@@ -31,6 +31,9 @@ def keep(document: Document) -> int:
         print("\n".join(["kept, now and after every boot:", *done]) if done else "put back: nothing is kept")
     if found.elsewhere:
         print("\n".join(["for the other end, to type there:", *found.elsewhere]))
+    if found.for_application:
+        said = "for the application" if found.of_machines else keeping.NOT_THE_MACHINE
+        print("\n".join([f"{said}:", *found.for_application]))
     return 0 if done or not found.settings else 1
 
 

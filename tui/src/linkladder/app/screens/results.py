@@ -103,9 +103,10 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     out.append(f"Plan {run.plan.name}, begun {started_at(run.started)}, {run.state}\n\n")
     if judged:
         asked = [answer for rung in judged.rungs for answer in rung.answers]  # what the run was for comes first
-        out.append("".join(f"{answer}\n" for answer in asked), "bold")
+        # Above the answers, as those may fill the screen.
         if any(arm.settings for rung in document.rungs for arm in won(rung, run.plan)):
             out.append("w keeps what won on this appliance, once you have seen that it works.\n")
+        out.append("".join(f"{answer}\n" for answer in asked), "bold")
         out.append("\n" if asked else "")
         out.append_text(sentence(judged))
         out.append("\n\n")
