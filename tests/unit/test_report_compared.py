@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import trials
 from judge_documents import document
 from linkladder import report
 from linkladder.judge import judge_document
-from linkladder.model import Command, Outcome, Role
+from linkladder.model import Command, Outcome, Role, TcpCounters
 from linkladder.report import compared
+from test_changes import rung
 from test_staircase import climb
 
 PLAN, RESULT = climb()
@@ -32,9 +35,31 @@ def test_the_staircase_shows_every_arm_and_what_was_kept() -> None:
 
 def test_every_change_has_its_interval_and_its_word() -> None:
     (judged,) = judge_document(MADE).rungs
-    shown = texts(compared.intervals([(c.experiment, c.figures[0]) for c in judged.changes]))
+    shown = texts(compared.intervals([(c.experiment, c.figures) for c in judged.changes]))
     assert "+100.0 %, differs" in shown and "the same" in shown
     assert compared.intervals([]) == ""
+
+
+def test_every_figure_that_differs_is_drawn_below_what_was_asked_for() -> None:
+    """Twice the cores of each end for 5 % more, and a hundred times as much sent again."""
+    made = rung(price=2.0)
+    plain, jumbo = made.experiments
+    lossy = tuple(trials.changed(t, tcp={"near": TcpCounters(1_000_000, 10_000)}) for t in jumbo.trials)
+    clean = tuple(trials.changed(t, tcp={"near": TcpCounters(1_000_000, 100)}) for t in plain.trials)
+    made = replace(made, experiments=(replace(plain, trials=clean), replace(jumbo, trials=lossy)))
+    page = report.html(document(made))
+    drawn = next(p for p in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if "What each change did" in p)
+    rows = [text.text for text in ET.fromstring(drawn).iter("text")][1:]
+    assert list(zip(rows[::2], rows[1::2], strict=True)) == [
+        ("MTU 9000 (1 stream)", "+4.9 %, differs"),
+        ("cores at the sender", "+100.0 %, differs"),
+        ("cores at the receiver", "+100.0 %, differs"),
+        ("throughput of one core", "-47.6 %, differs"),
+        ("segments sent again", "more, differs"),
+    ]
+    (one,) = judge_document(document(made)).rungs[0].changes
+    alone = compared.intervals([("MTU 9000 (1 stream)", one.figures[:1])])
+    assert len(drawn) - len(alone) < 4 * 700, "a row takes little of the page"
 
 
 def test_the_page_has_both_pictures() -> None:

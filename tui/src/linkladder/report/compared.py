@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.phrases import stairs
+from linkladder.phrases.changes import NAMES as FIGURES
 from linkladder.printable import escape
 from linkladder.report.bundle_tables import Table
 from linkladder.report.svg import WIDTH, picture
-from linkladder.verdicts import Answer, ChangedFigure, Landing
+from linkladder.verdicts import Answer, ChangedFigure, Landing, Measured
 
 ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
 FAR = 2.0  # times the best arm
 LONGEST = 44  # letters of a name that are shown
+WORDS = {Answer.DIFFERS: "differs", Answer.SAME: "the same", Answer.UNDECIDED: "undecided"}
 
 
 def staircase(landings: Sequence[Landing]) -> str:
@@ -61,33 +63,46 @@ def table(landings: Sequence[Landing]) -> Table:
     return Table(caption, stairs.HEADS, tuple(stairs.row(one) for one in landings))
 
 
-def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
-    """For each change the ratio to the unchanged arm with its interval; a vertical line marks 'no change'."""
-    known = [(name, f) for name, f in changed if f.ratio and f.low and f.high]
-    if not known:
+def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]]) -> str:
+    """For each change the ratio to the unchanged arm with its interval; a vertical line marks 'no change'.
+
+    Of a change's figures the first is drawn, which the experiment asked for, and below it each other one that differs.
+    """
+    rows = [
+        (name if n == 0 else FIGURES[f.measured], n > 0, f)
+        for name, figures in changed
+        for n, f in enumerate(figures)
+        if f.ratio and f.low and f.high and (n == 0 or f.answer is Answer.DIFFERS)
+    ]
+    if not rows:
         return ""
-    low = min(0.9, *(f.low or 1.0 for _, f in known))
-    high = max(1.1, *(f.high or 1.0 for _, f in known))
-    low, high = max(low, 0.2), min(high, 5.0)
+    low = max(0.2, min(0.9, *(f.low or 1.0 for _, _, f in rows)))
+    high = min(5.0, max(1.1, *(f.high or 1.0 for _, _, f in rows)))
 
     def x(ratio: float) -> float:
         return NAMES + (WIDTH - NAMES - RIGHT) * (min(max(ratio, low), high) - low) / (high - low)
 
     parts, y = [], TOP
-    bottom = TOP + ROW * len(known)
+    bottom = TOP + ROW * len(rows)
     parts.append(f'<line class="lv l0" x1="{x(1.0):.1f}" x2="{x(1.0):.1f}" y1="{TOP - 6}" y2="{bottom}"/>')
-    for name, f in known:
-        word = {Answer.DIFFERS: "differs", Answer.SAME: "the same", Answer.UNDECIDED: "undecided"}[f.answer]
+    for name, below, f in rows:
         parts.append(
-            f'<text class="s" x="6" y="{y + 12}">{escape(_short(name))}</text>'
+            f'<text class="s" x="{24 if below else 6}" y="{y + 12}">{escape(_short(name))}</text>'
             f'<rect class="f0" x="{x(f.low or 1):.1f}" y="{y + 5}" '
             f'width="{max(2.0, x(f.high or 1) - x(f.low or 1)):.1f}" height="4" fill-opacity="0.5"/>'
             f'<rect class="f0" x="{x(f.ratio or 1) - 2:.1f}" y="{y}" width="4" height="14"/>'
-            f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{100 * ((f.ratio or 1) - 1):+.1f} %, {word}</text>'
+            f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{_by_how_much(f)}, {WORDS[f.answer]}</text>'
         )
         y += ROW
-    description = "; ".join(f"{name}: {100 * ((f.ratio or 1) - 1):+.1f} %" for name, f in known)
-    return picture("What each change did, with its interval; the line is no change", bottom + 6, description, parts)
+    description = "; ".join(f"{name}: {_by_how_much(f)}" for name, _, f in rows)
+    title = "What each change did, with its interval, and what else differs; the line is no change"
+    return picture(title, bottom + 6, description, parts)
+
+
+def _by_how_much(f: ChangedFigure) -> str:
+    if f.measured is Measured.RESENT:  # its ratio is not that of the shares
+        return "more" if (f.ratio or 1) > 1 else "fewer"
+    return f"{100 * ((f.ratio or 1) - 1):+.1f} %"
 
 
 def _short(name: str) -> str:

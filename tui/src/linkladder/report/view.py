@@ -106,12 +106,12 @@ def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tupl
 def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     asked = {e.parameters.id: e.parameters for e in result.experiments}
     made = [compared.staircase(mine) for mine in flights(judged.staircase)]
-    intervals = []
+    changed = []
     for c in judged.changes:
         p, base = asked[c.experiment], asked[c.baseline]
-        words = f"{phrases.difference(p, base)} ({phrases.beside(p, base, result.paths)})"
-        intervals += [(words, f) for f in c.figures[:1]]
-    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(intervals)) if drawn)
+        beside = phrases.beside(p, base, result.paths)
+        changed.append((phrases.difference(p, base) + (f" ({beside})" if beside else ""), c.figures))
+    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(changed)) if drawn)
 
 
 def of_the_link(document: Document, deal: Contract) -> Contract | None:
