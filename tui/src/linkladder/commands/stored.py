@@ -16,7 +16,7 @@ from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
-from linkladder.report import card_queues
+from linkladder.report import card_queues, cost_tables
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
 
@@ -90,7 +90,8 @@ def _show(args: argparse.Namespace) -> int:
     _say(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
     for note in document.run.notes:
         _say(f"  note: {note}")
-    for rung in document.rungs:
+    judged = judge_document(document)
+    for rung, said in zip(document.rungs, judged.rungs, strict=True):
         where = ", ".join(f"{path.origin} {path.local} to {path.remote} {path.peer}".strip() for path in rung.paths)
         _say(f"\n{rung.name}: {rung.unavailable or where}")
         for exp in rung.experiments:
@@ -100,10 +101,10 @@ def _show(args: argparse.Namespace) -> int:
                     _say(f"    {line}")
                 if args.raw:
                     _raw(trial)
-        for table in card_queues.tables(rung):
+        for table in (*cost_tables.tables(document, rung, said.changes), *card_queues.tables(rung)):
             for line in card_queues.lines(table):
                 _say(f"  {line}")
-    _say(f"\n{judge_document(document).sentence}\nlinkladder judge {args.run} says why, rung by rung")
+    _say(f"\n{judged.sentence}\nlinkladder judge {args.run} says why, rung by rung")
     return 0
 
 

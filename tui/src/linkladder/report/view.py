@@ -28,7 +28,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
-from linkladder.report import bundle_tables, card_queues, compared, page_text, svg
+from linkladder.report import bundle_tables, card_queues, compared, cost_tables, page_text, svg
 from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
@@ -86,6 +86,7 @@ class RungSection:
     company: str = ""  # a picture of the matrix of several paths
     bundles: tuple[bundle_tables.Table, ...] = ()
     stairs: tuple[bundle_tables.Table, ...] = ()
+    costs: tuple[bundle_tables.Table, ...] = ()
     queues: tuple[bundle_tables.Table, ...] = ()
     compared: tuple[Markup, ...] = ()  # a staircase for each direction, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
@@ -168,6 +169,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         bundles=bundle_tables.tables(document, result, judged.bundles),
         queues=card_queues.tables(result),
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
+        costs=cost_tables.tables(document, result, judged.changes),
         compared=_compared(result, judged),
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment], result.paths) for j in judged.experiments),
