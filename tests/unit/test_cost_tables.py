@@ -49,6 +49,12 @@ def test_enough_pairs_tell_what_it_gains() -> None:
     assert [table.rows[1][-1] for table in made] == ["+148.0 %", "+125.6 %", "the same", "the same"]
 
 
+def test_what_one_core_carries_of_transactions_is_no_bit_rate() -> None:
+    (judged,) = judge_document(aix_large_send.document()).rungs
+    (said,) = [f for f in judged.judgement.findings if "(50 sessions), near to far, 1 pair:" in f]
+    assert "transactions of one core 20200/s to 20200/s" in said and "b/s" not in said
+
+
 def test_the_page_and_the_shell_show_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = aix_large_send.document()
     page = html.unescape(re.sub(r"<[^>]+>", " ", report.html(made)))

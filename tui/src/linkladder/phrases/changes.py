@@ -22,6 +22,7 @@ NAMES = {
     Measured.LOSS: "loss",
     Measured.RESENT: "segments sent again",
 }
+PER_CORE_SMALL = "transactions of one core"
 ROUND_TRIPS = (Measured.LOADED_RTT, Measured.IDLE_RTT)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
 LESS_IS_BETTER = (*CORES, *ROUND_TRIPS, Measured.SCATTER, Measured.RESENT)
@@ -39,10 +40,10 @@ def change(said: str, beside: str, one: Change, paths: Sequence[Path] = ()) -> s
     which = _way(one.direction, paths)
     if not one.figures:
         return f"{arms}, {which}: no pair of trials could be compared{void}."
-    figures = "; ".join(map(_noise if said == AGAIN else figure, one.figures))
+    figures = "; ".join((_noise if said == AGAIN else figure)(f, one.figures) for f in one.figures)
     noise = "Noise floor: " if said == AGAIN else ""
     price = "" if noise else _price(one.figures)
-    return f"{noise}{arms}, {which}, {one.pairs} pairs{void}: {figures}.{price}"
+    return f"{noise}{arms}, {which}, {units.plural(one.pairs, 'pair')}{void}: {figures}.{price}"
 
 
 def briefly(changes: Iterable[tuple[str, str, Change]], paths: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -90,14 +91,24 @@ def _difference(f: ChangedFigure) -> str:
     return f"{abs(100 * (f.ratio - 1)):.0f} % {more if f.ratio > 1 else less} {NAMES[f.measured]}"
 
 
-def figure(f: ChangedFigure) -> str:
+def named(f: ChangedFigure, figures: Iterable[ChangedFigure]) -> str:
+    """The name of one of a change's figures: what one core carries are transactions where those were measured."""
+    return PER_CORE_SMALL if _unit(f, figures) != f.measured else NAMES[f.measured]
+
+
+def _unit(f: ChangedFigure, figures: Iterable[ChangedFigure]) -> Measured:
+    small = f.measured == Measured.PER_CORE and any(one.measured == Measured.TRANSACTIONS for one in figures)
+    return Measured.TRANSACTIONS if small else f.measured
+
+
+def figure(f: ChangedFigure, figures: Iterable[ChangedFigure] = ()) -> str:
     """As 'throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %)', or that it is the same, or cannot be told."""
-    name, resent = NAMES[f.measured], f.measured == Measured.RESENT
-    values = f"{name} {_value(f.measured, f.before)} to {_value(f.measured, f.after)}"
+    name, unit, resent = named(f, figures), _unit(f, figures), f.measured == Measured.RESENT
+    values = f"{name} {_value(unit, f.before)} to {_value(unit, f.after)}"
     ranks = "" if f.rank_p is None else f"; signed ranks p {f.rank_p:.2g}"
     if f.answer == Answer.SAME:
         same = "as many" if resent else "the same within 2 %"
-        return f"{name} {same} ({_value(f.measured, f.before)}{ranks})"
+        return f"{name} {same} ({_value(unit, f.before)}{ranks})"
     if f.answer == Answer.UNDECIDED:
         narrow = f.low and f.high and f.high < WIDE * f.low and not resent
         between = f", between {_percent(f.low)} and {_percent(f.high)}" if narrow else ""
@@ -122,24 +133,25 @@ def _why_undecided(f: ChangedFigure) -> str:
     return f", {units.plural(f.more_pairs, 'more pair')} ({f.pairs + f.more_pairs} in all) would tell in 4 of 5 cases"
 
 
-def _noise(f: ChangedFigure) -> str:
+def _noise(f: ChangedFigure, figures: Iterable[ChangedFigure] = ()) -> str:
     """What a figure of the same setting came to the second time; no claim is made."""
     if f.measured == Measured.RESENT or f.ratio is None:
-        return f"{NAMES[f.measured]} {_value(f.measured, f.before)} to {_value(f.measured, f.after)}"
-    return f"{NAMES[f.measured]} {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)})"
+        unit = _unit(f, figures)
+        return f"{named(f, figures)} {_value(unit, f.before)} to {_value(unit, f.after)}"
+    return f"{named(f, figures)} {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)})"
 
 
 def _more(f: ChangedFigure) -> bool:
     return f.ratio is not None and f.ratio > 1
 
 
-def _price(figures: Iterable[ChangedFigure]) -> str:
+def _price(figures: Sequence[ChangedFigure]) -> str:
     """A sentence on figures that are better at the cost of others; '' if there are no such two."""
     better = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and _better(f)]
     worse = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and not _better(f)]
     if not better or not worse:
         return ""
-    gain, price = (" and ".join(NAMES[f.measured] for f in side) for side in (better, worse))
+    gain, price = (" and ".join(named(f, figures) for f in side) for side in (better, worse))
     return f" What is gained in {gain} is paid for in {price}."
 
 

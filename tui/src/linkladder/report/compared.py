@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.phrases import stairs
-from linkladder.phrases.changes import NAMES as FIGURES
+from linkladder.phrases.changes import named
 from linkladder.printable import escape
 from linkladder.report.bundle_tables import Table
 from linkladder.report.svg import WIDTH, picture
@@ -69,7 +69,7 @@ def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]]) -> str:
     Of a change's figures the first is drawn, which the experiment asked for, and below it each other one that differs.
     """
     rows = [
-        (name if n == 0 else FIGURES[f.measured], n > 0, f)
+        (name if n == 0 else named(f, figures), n > 0, f)
         for name, figures in changed
         for n, f in enumerate(figures)
         if f.ratio and f.low and f.high and (n == 0 or f.answer is Answer.DIFFERS)
