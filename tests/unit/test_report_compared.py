@@ -13,11 +13,12 @@ import trials
 from judge_documents import document
 from linkladder import report
 from linkladder.judge import judge_document
-from linkladder.model import Command, Outcome, Role, TcpCounters
+from linkladder.model import Command, Direction, Outcome, Role, TcpCounters
 from linkladder.report import compared
 from test_changes import rung
 from test_staircase import climb
 
+R = Direction.REVERSE
 PLAN, RESULT = climb()
 MADE = document(RESULT)
 
@@ -65,6 +66,24 @@ def test_every_figure_that_differs_is_drawn_below_what_was_asked_for() -> None:
 def test_the_page_has_both_pictures() -> None:
     page = report.html(MADE)
     assert "each step beside the best so far" in page and "What each change did" in page
+
+
+def test_each_direction_has_a_picture_of_its_own() -> None:
+    forward = rung()
+    back = tuple(
+        replace(
+            e,
+            parameters=replace(
+                p := e.parameters, id=f"{p.id}-back", direction=R, baseline=p.baseline and f"{p.baseline}-back"
+            ),
+            trials=tuple(trials.changed(t, by_direction={"reverse": t.goodput_bps}) for t in e.trials),
+        )
+        for e in forward.experiments
+    )
+    page = report.html(document(replace(forward, experiments=(*forward.experiments, *back))))
+    titles = re.findall(r"<title>(What each change did, [^<]*), with its interval", page)
+    assert titles == ["What each change did, near to far", "What each change did, far to near"]
+    assert "What each change did, with its interval" in report.html(document(forward))
 
 
 def test_the_csv_has_both_sides_of_every_pair() -> None:

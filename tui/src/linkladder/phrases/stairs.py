@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import Experiment, Path
 from linkladder.phrases.arms import arm
 from linkladder.phrases.ways import way
 from linkladder.verdicts import Answer, Landing
@@ -17,7 +17,12 @@ WORDS = {Answer.SAME: "the same", Answer.UNDECIDED: "not sure"}
 
 def direction_of(one: Landing) -> str:
     """As 'near to far', or 'near to far while both are loaded'."""
-    return way(one.direction) + (" while both ways are loaded" if one.both_ways else "")
+    return which_way(one.direction, one.both_ways)
+
+
+def which_way(direction: str, both_ways: bool, paths: Sequence[Path] = ()) -> str:
+    """The same of any direction."""
+    return way(direction, paths) + (" while both ways are loaded" if both_ways else "")
 
 
 def staircase(landings: Sequence[Landing]) -> str:

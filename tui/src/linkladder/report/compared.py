@@ -63,10 +63,11 @@ def table(landings: Sequence[Landing]) -> Table:
     return Table(caption, stairs.HEADS, tuple(stairs.row(one) for one in landings))
 
 
-def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]]) -> str:
+def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]], which_way: str = "") -> str:
     """For each change the ratio to the unchanged arm with its interval; a vertical line marks 'no change'.
 
     Of a change's figures the first is drawn, which the experiment asked for, and below it each other one that differs.
+    `which_way`: their direction, where other pictures show others.
     """
     rows = [
         (name if n == 0 else named(f, figures), n > 0, f)
@@ -95,7 +96,8 @@ def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]]) -> str:
         )
         y += ROW
     description = "; ".join(f"{name}: {_by_how_much(f)}" for name, _, f in rows)
-    title = "What each change did, with its interval, and what else differs; the line is no change"
+    did = f"What each change did{f', {which_way}' if which_way else ''}"
+    title = f"{did}, with its interval, and what else differs; the line is no change"
     return picture(title, bottom + 6, description, parts)
 
 

@@ -28,9 +28,10 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
+from linkladder.phrases.stairs import which_way
 from linkladder.report import bundle_tables, card_queues, compared, cost_tables, page_text, svg
 from linkladder.report.paths_picture import paths_picture
-from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
+from linkladder.verdicts import ChangedFigure, DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
 WAYS = tuple(Direction)
 ENDS = ((End.NEAR, "c1", ""), (End.FAR, "c2", "5 3"))
@@ -88,7 +89,7 @@ class RungSection:
     stairs: tuple[bundle_tables.Table, ...] = ()
     costs: tuple[bundle_tables.Table, ...] = ()
     queues: tuple[bundle_tables.Table, ...] = ()
-    compared: tuple[Markup, ...] = ()  # a staircase for each direction, and every change with its interval
+    compared: tuple[Markup, ...] = ()  # for each direction a staircase, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -107,12 +108,15 @@ def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tupl
 def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     asked = {e.parameters.id: e.parameters for e in result.experiments}
     made = [compared.staircase(mine) for mine in flights(judged.staircase)]
-    changed = []
+    by_way: dict[str, list[tuple[str, tuple[ChangedFigure, ...]]]] = {}
     for c in judged.changes:
         p, base = asked[c.experiment], asked[c.baseline]
         beside = phrases.beside(p, base, result.paths)
-        changed.append((phrases.difference(p, base) + (f" ({beside})" if beside else ""), c.figures))
-    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(changed)) if drawn)
+        name = phrases.difference(p, base) + (f" ({beside})" if beside else "")
+        way = which_way(c.direction, p.direction is Direction.DUPLEX, result.paths)
+        by_way.setdefault(way, []).append((name, c.figures))
+    made += [compared.intervals(changed, way if len(by_way) > 1 else "") for way, changed in by_way.items()]
+    return tuple(Markup(drawn) for drawn in made if drawn)
 
 
 def of_the_link(document: Document, deal: Contract) -> Contract | None:
