@@ -166,7 +166,7 @@ def test_the_judge_makes_no_sentence() -> None:
 
 SAME_THING = {  # of one thing different parts of the house: its rules and its words, its record and its screen
     "accounts", "appliance", "arranged", "as_sold", "besides_the_rate", "bundle_tables", "bundles", "ceilings",
-    "changes", "circumstances", "company", "comparison", "compression",
+    "changes", "circumstances", "company", "comparison", "compression", "cost_tables",
     "contradictions", "disks", "documents", "experiments", "firewall", "followups", "history", "judgements", "limiters",
     "link", "loss_signs", "matrix", "member_down", "neighbours", "outages", "remedies", "results",
     "rungs", "sizing", "stairs", "transactions", "udp", "upgrading",
