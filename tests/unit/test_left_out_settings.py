@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+import judge_documents as judged
+import trials
 from linkladder import host
 from linkladder import plan as plans
 from linkladder.commands.planning import describe
 from linkladder.engine.left_out import left_out
-from linkladder.model import End, HostFacts, Nic, Path, RungName
+from linkladder.judge.sizing import sizing
+from linkladder.model import Contract, End, ExperimentResult, Fault, HostFacts, Nic, Path, RungName, RungResult
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 
@@ -63,6 +66,33 @@ def test_more_cores_than_an_end_has_are_left_out() -> None:
     made = plans.read_plan('name = "p"\n[[experiment]]\nrungs = "dc-link"\ncores = [1, 4]\n')
     small = {end: replace(host, cores=2) for end, host in facts().items()}
     assert left_out(made.rungs[0].experiments, PATH, small) == {"tcp-1s-default-4c-forward": "alpha has 2 cores"}
+
+
+def of_two_cores(mtu: int) -> dict[End, HostFacts]:
+    return {end: replace(one, cores=2) for end, one in facts(mtu, mtu).items()}
+
+
+def test_how_many_cores_are_needed_is_measured_though_there_is_no_mtu_to_try() -> None:
+    (rung,) = plans.builtin("sizing", 2).rungs
+    gone = left_out(rung.experiments, PATH, of_two_cores(9000))
+    assert {e.id for e in rung.experiments if e.id not in gone} == {e.id for e in rung.experiments if not e.settings}
+    assert all("is 9000 already" in why for why in gone.values())
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_how_many_cores_are_needed_is_answered_without_the_mtu_that_was_asked_for(mtu: int) -> None:
+    """At 9000 it is there already; at 1500 each trial with it fails, as the adapter refuses it."""
+    (rung,) = plans.builtin("sizing", 2).rungs
+    gone = left_out(rung.experiments, PATH, of_two_cores(mtu))
+    refused = trials.trial("t", 0, False, fault=Fault.TOOL, reason="the adapter takes no MTU of 9000")
+    carried = tuple(
+        ExperimentResult(e, tuple(refused if e.settings else judged.trial(2e9, n=n) for n in range(e.repeats)))
+        for e in rung.experiments
+        if e.id not in gone
+    )
+    said = sizing(RungResult(rung.name, (PATH,), carried), Contract(port_bps=1e9))
+    assert [line.split(":")[0] for line in said] == ["Cores, 1 stream, near to far", "Cores, 8 streams, near to far"]
+    assert all("1 core at each end carries" in line for line in said)
 
 
 def test_the_built_in_plan_asks_each_change_of_the_same_baseline() -> None:

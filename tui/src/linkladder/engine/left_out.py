@@ -73,13 +73,15 @@ def without_room(rung: Rung, paths: Sequence[Path]) -> dict[str, str]:
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
-    """The ids of the experiments left out, with reasons; experiments that lose their baseline are left out too."""
+    """The ids of the experiments left out, with reasons; experiments that lose their baseline are left out too, and
+    baselines that nothing is left for, except where so many cores are a question by themselves.
+    """
     why = {e.id: said for e in experiments if (said := _why_no_effect(e, path, facts))}
     why |= _doubled([e for e in experiments if e.id not in why], path, facts)
     by_id = {e.id: e for e in experiments}
     compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
     wanted = {base.id for e, base in compared if e.id not in why and base.id not in why and not once_more(e, base)}
-    lone = {one.id for pair in compared for one in pair if pair[1].id not in wanted}
+    lone = {one.id for e, base in compared if base.id not in wanted for one in (e, *[base] * (not base.cores))}
     return dict.fromkeys(lone, "nothing is left to compare it with") | why
 
 
