@@ -101,7 +101,8 @@ def test_the_built_in_plan_asks_each_change_of_the_same_baseline() -> None:
     changed = [e for e in by_id.values() if e.baseline]
     assert len(changed) == 5 * 6 + 2 and all(e.baseline in by_id for e in changed)
     assert {e.sessions for e in changed if e.protocol == "rr"} == {10, 50}
-    assert by_id["tcp-1s-default-forward-as-it-is"].repeats == 6
+    assert by_id["tcp-1s-default-writes1M-forward-as-it-is"].repeats == 6
+    assert {(e.streams, e.write_size) for e in by_id.values() if e.protocol == "tcp"} == {(1, 1 << 20), (8, 1 << 20)}
 
 
 def test_the_built_in_plan_asks_what_each_offload_does_to_the_idle_round_trip() -> None:
@@ -142,8 +143,8 @@ def test_offloads_are_measured_on_and_off_whichever_a_machine_has(
 def test_an_arm_that_changes_no_more_than_another_says_so() -> None:
     (rung,) = plans.builtin("offload").rungs
     gone = left_out(rung.experiments, PATH, dict.fromkeys(End, has(True, False)))
-    assert gone["tcp-1s-default-tso-off-lro-off-forward"] == (
-        "here it would change no more than tcp-1s-default-tso-off-forward does"
+    assert gone["tcp-1s-default-writes1M-tso-off-lro-off-forward"] == (
+        "here it would change no more than tcp-1s-default-writes1M-tso-off-forward does"
     )
 
 
@@ -156,8 +157,8 @@ def test_a_dry_run_tells_what_is_left_out_and_takes_no_time_for_it(
     paired = replace(made, rungs=tuple(replace(r, paths=(PATH,)) for r in made.rungs))
     describe(paired, {"beta": here})
     told = capsys.readouterr().out
-    assert f"{5 * 3 * 6 + 2 * 6} trials" in told and "tcp-1s-default-tso-on-forward  x6" not in told
-    assert "left out: tcp-1s-default-tso-on-forward: tso of vmx1 at one is on already" in told
+    assert f"{5 * 3 * 6 + 2 * 6} trials" in told and "tcp-1s-default-writes1M-tso-on-forward  x6" not in told
+    assert "left out: tcp-1s-default-writes1M-tso-on-forward: tso of vmx1 at one is on already" in told
     describe(made)
     assert f"{5 * 7 * 6 + 2 * 6} trials" in capsys.readouterr().out, "of a peer that is not known nothing is left out"
 
