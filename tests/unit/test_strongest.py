@@ -25,6 +25,7 @@ from linkladder.model import (
     Interruption,
     Leg,
     Looked,
+    Nic,
     Outcome,
     Plan,
     Rung,
@@ -48,7 +49,10 @@ RECORDED = {
 }  # fmt: skip
 BOTH = ToolVersions({"iperf": "2.1.8", "iperf3": "3.17.1"})
 ALONE = ToolVersions({"iperf": "2.1.8"})
-HOST = HostFacts("alpha", "Linux", "12", "6.1", cpu="cpu", cores=4, memory=8 << 30, tools=dict(BOTH.found))
+CARD = Nic("vmx1", "vmx", mtu=1500, speed_bps=10e9, addresses=("192.0.2.1", "192.0.2.2"), offloads={"tso": True})
+OTHER = Nic("vmx0", "vmx", mtu=1500, speed_bps=10e9, addresses=("198.51.100.1",))  # that no path leads over
+HOST = HostFacts("alpha", "Linux", "12", "6.1", cpu="cpu", cores=4, memory=8 << 30, tools=dict(BOTH.found),
+                 nics=(OTHER, CARD), window_limit=64 * M)  # fmt: skip
 BETA = replace(HOST, name="beta")
 OPEN = Experiment("open", streams=2, strongest=True)
 
@@ -247,7 +251,10 @@ def test_it_is_kept_with_the_facts_of_the_machines(ends: Ends) -> None:
     "changed",
     [
         {"tools": {"iperf": "2.1.9"}}, {"cores": 8}, {"kernel": "6.2"}, {"memory": 4 << 30}, {"cpu": "other"},
-        {"release": "13"},
+        {"release": "13"}, {"window_limit": 32 * M},
+        *({"nics": (OTHER, replace(CARD, **of_card))} for of_card in (
+            {"driver": "ix"}, {"name": "ix0"}, {"mtu": 9000}, {"speed_bps": 25e9}, {"offloads": {"tso": False}},
+        )),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("at", ["near", "far"])
@@ -264,6 +271,26 @@ def test_a_little_more_memory_after_a_boot_is_no_change(ends: Ends) -> None:
     ends.looks = 0
     ends.strengthened(rung(), Pair(replace(HOST, memory=HOST.memory + 4096), BETA))
     assert ends.looks == 0
+
+
+def test_another_card_than_the_paths_own_is_no_change(ends: Ends) -> None:
+    ends.strengthened(rung(), Pair(HOST, BETA))
+    ends.looks = 0
+    ends.strengthened(rung(), Pair(replace(HOST, nics=(replace(OTHER, mtu=9000), CARD)), BETA))
+    assert ends.looks == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"), [({"nics": (replace(CARD, mtu=9000),)}, False), ({"window_limit": M}, True)]
+)
+def test_within_a_machine_no_card_counts_but_the_largest_buffer_does(
+    ends: Ends, changed: dict[str, Any], again: bool
+) -> None:
+    here, there = replace(HOST, **changed), rung(RungName.LOCALHOST)
+    ends.strengthened(there, Pair(HOST, HOST))
+    ends.looks = 0
+    ends.strengthened(there, Pair(here, here))
+    assert bool(ends.looks) == again
 
 
 def test_the_link_itself_takes_what_was_found_nearer_by(ends: Ends) -> None:

@@ -14,10 +14,12 @@ from linkladder.engine.route import Route, routes
 from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
 from linkladder.events import Event, GeneratorChosen, GeneratorSought
 from linkladder.model import (
+    End,
     Experiment,
     Generator,
     HostFacts,
     Interruption,
+    Nic,
     Path,
     Plan,
     Rung,
@@ -34,7 +36,6 @@ NAME = "generators.json"
 MOST = 32  # the most findings kept; the oldest go first
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
-End = EndPoint | MissingEnd
 Measure = Callable[[Experiment, tuple[Route, ...]], Awaitable[TrialResult | Interruption]]
 Emit = Callable[[Event], None]
 
@@ -80,7 +81,7 @@ class Generators:
         self._path = folder / NAME
 
     async def strengthened(
-        self, plan: Plan, rung: Rung, ends: Mapping[str, End], measure: Measure, emit: Emit
+        self, plan: Plan, rung: Rung, ends: Mapping[str, EndPoint | MissingEnd], measure: Measure, emit: Emit
     ) -> GeneratorChosen | None:
         """The plan with the generator's strongest settings in the rung's open experiments; None if an end is away."""
         here, there = ends[rung.path.origin], ends[rung.path.peer]
@@ -107,18 +108,17 @@ class Generators:
             )
         except Lost:
             return None
-        kept = Kept(fingerprint(pair.near), "" if within else fingerprint(pair.far), on, strength)
+        kept = Kept(*_looked_at(rung, pair, within), on, strength)
         if strength.looked:
             self._keep(kept)
         return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.found_strength(strength))
 
     def known(self, rung: Rung, pair: Pair) -> Kept | None:
         """What was found for these machines in their present state: on a nearer link, or within this machine."""
-        near, far = fingerprint(pair.near), fingerprint(pair.far)
-        order = [(far, name) for name in NEAR_BY] + [("", RungName.LOCALHOST)] * (rung.name is RungName.DC_LINK)
-        if rung.name is RungName.LOCALHOST:
-            order = [("", RungName.LOCALHOST)]
-        found = {(one.far, one.rung): one for one in self.kept() if one.near == near}
+        order = [] if rung.name is RungName.LOCALHOST else [(_looked_at(rung, pair), name) for name in NEAR_BY]
+        if rung.name in (RungName.LOCALHOST, RungName.DC_LINK):
+            order.append((_looked_at(rung, pair, within=True), RungName.LOCALHOST))
+        found = {((one.near, one.far), one.rung): one for one in self.kept()}
         return next((found[where] for where in order if where in found), None)
 
     def kept(self) -> tuple[Kept, ...]:
@@ -182,8 +182,26 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tup
     return plan, sentences
 
 
-def fingerprint(facts: HostFacts) -> str:
-    """One line with all that makes a generator strong or weak; if it differs, earlier findings no longer count."""
+def _looked_at(rung: Rung, pair: Pair, within: bool = False) -> tuple[str, str]:
+    """Both sides of the rung's path as they are, the second '' if it was looked `within` the near machine."""
+    if within:
+        return fingerprint(pair.near), ""
+    near, far = (
+        fingerprint(facts, facts.card(*rung.path.side(end)))
+        for end, facts in ((End.NEAR, pair.near), (End.FAR, pair.far))
+    )
+    return near, far
+
+
+def fingerprint(facts: HostFacts, card: Nic | None = None) -> str:
+    """One line with all that makes a generator strong or weak over that card; if it differs, earlier findings no
+    longer count.
+    """
     tools = " ".join(f"{name} {version}" for name, version in sorted(facts.tools.items()))
     kernel = f"{facts.os} {facts.release} {facts.kernel}".strip()
-    return "; ".join((facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools))
+    parts = [facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools]
+    parts += [f"buffers to {facts.window_limit}"]
+    if card:
+        offloads = " ".join(name for name, on in sorted(card.offloads.items()) if on)
+        parts += [f"{card.name} {card.driver}", f"{card.speed_bps} b/s", f"MTU {card.mtu}", offloads]
+    return "; ".join(parts)
