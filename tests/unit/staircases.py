@@ -60,18 +60,20 @@ def climbed() -> Document:
 
 
 def climbed_with(plan: Plan, carries: Callable[[Experiment, Direction], float]) -> tuple[Plan, RungResult]:
-    """To the top of each staircase of a plan, on a machine that carries so much in each direction."""
+    """To the top of each staircase of a plan, on a machine that carries so much in each direction, on each path."""
+    over = plan.rungs[0].paths if len(plan.rungs[0].paths) > 1 else PATHS
 
     def made(e: Experiment, n: int) -> TrialResult:
         rates = {str(way): carries(e, way) * (1 + n / 500) for way in ways(e)}
-        return trials.changed(trial(sum(rates.values()), e.direction, n), flows=(), by_direction=rates)
+        one = trials.changed(trial(sum(rates.values()), e.direction, n), flows=(), by_direction=rates)
+        return replace(one, legs=tuple(replace(one.legs[0], path=path) for path in range(len(over))))
 
     def after(arms: Iterable[Experiment], before: RungResult) -> RungResult:
         found = tuple(ExperimentResult(e, tuple(made(e, n) for n in range(e.repeats))) for e in arms)
         return replace(before, experiments=(*before.experiments, *found))
 
     name = plan.rungs[0].name
-    result = after(plan.rungs[0].experiments, RungResult(name, PATHS))
+    result = after(plan.rungs[0].experiments, RungResult(name, over))
     while True:
         kept = document(result)
         plan, more = grown(plan, name, lambda kept=kept: kept)

@@ -11,7 +11,9 @@ import pytest
 import trials
 from linkladder import judge, keeping, report, units
 from linkladder import plan as plans
+from linkladder.app.experiment_text import about
 from linkladder.cli import main
+from linkladder.commands.planning import describe
 from linkladder.engine import generators
 from linkladder.engine.generators import Kept, Pair
 from linkladder.judge.changes import changes
@@ -60,10 +62,10 @@ def test_it_begins_where_the_generator_is_strongest() -> None:
     facts = HostFacts("one", os="Linux", cores=4, tools={"iperf": "2.1.8", "iperf3": "3.16"})
     kept = Kept("", "", RUNG, Strength((Looked(strong, 4e10), Looked(Generator(streams=2), 2e10))))
     before = tune()
-    assert generators.wanted(before.rungs[0])
+    assert plans.sought(before.rungs[0])
     after = generators.applied(before, before.rungs[0], Pair(facts, facts), kept)
     assert firsts(after)[F] == firsts(after)[R] == strong
-    assert not generators.wanted(after.rungs[0]), "it is known by then"
+    assert not plans.sought(after.rungs[0]), "it is known by then"
     (rung,) = after.rungs
     base, jumbo = plans.present_step(rung, rung.stairs[0])
     assert (Generator.of_load(base), Generator.of_load(jumbo)) == (strong, strong)
@@ -161,6 +163,50 @@ def test_each_arm_stands_beside_the_ceiling_at_its_mtu() -> None:
     assert "stroke-dasharray" not in compared.staircase(
         judge.flights(landings(result, changes(result), Contract(port_bps=1e11)))[0]
     )
+
+
+TWO = (Path_("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"), Path_("10.0.1.1", "10.0.1.2", "beta", "eth1", "eth1"))
+
+
+def test_it_is_climbed_over_two_paths_as_over_one() -> None:
+    before = plans.builtin("tune", 4)
+    before = replace(before, rungs=tuple(replace(r, paths=TWO) for r in before.rungs))
+    plan, result = climbed_with(before, carries)
+    one, _ = climbed_with(tune(), carries)
+    assert [e.id for e in plan.rungs[0].experiments] == [e.id for e in one.rungs[0].experiments]
+    won = {p.direction: p for p in judge.won(result, plan)}
+    assert all(p.settings for p in won.values()) and won[D].streams == 2
+    landed = landings(result, changes(result))
+    assert next(x.bps for x in landed if x.words == "MTU 9000") == pytest.approx(2 * 2e9, rel=0.01), "the sum of both"
+    said = [line for line in staircase(result, changes(result)) if "ip link" in line]
+    assert said == [
+        f"To set, MTU 9000, at both ends, Linux: ip link set dev {card} mtu 9000" for card in ("eth0", "eth1")
+    ]
+
+
+def test_over_several_paths_nothing_stronger_is_looked_for_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    (rung,) = tune().rungs
+    alone, two = (replace(tune(), rungs=(replace(rung, paths=paths),)) for paths in (PATHS, TWO))
+    assert plans.longest(alone) == plans.longest(two) + plans.SEARCH
+    said = " ".join(about(alone))
+    assert "On same-vlan: 10.0.0.1 to 10.0.0.2 at beta." in said and "Begins where the generator is strongest" in said
+    said = " ".join(about(two))
+    assert "On same-vlan: 10.0.0.1 to 10.0.0.2 at beta; 10.0.1.1 to 10.0.1.2 at beta." in said
+    assert "no stronger setting of the generator is looked for" in said and "Begins where" not in said
+    assert "Begins at TCP, 2 streams, default window, near to far; " in said
+    for plan, told in ((two, True), (alone, False)):
+        describe(plan)
+        assert ("over several paths no stronger setting" in capsys.readouterr().out) == told
+
+
+def test_one_way_is_known_and_the_others_begin_where_the_generator_is_strongest(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    measured(store, {ONE: 2e9, EIGHT: 7e9})
+    said = " ".join(about(begun_at_best(tune(), store)[0]))
+    assert "Begins at the best that is known: TCP, 8 streams, 8M window, near to far. What is not known begins" in said
+    (rung,) = tune().rungs
+    two = replace(tune(), rungs=(replace(rung, paths=(*rung.paths, replace(rung.path, local="10.0.1.1"))),))
+    assert begun_at_best(two, store) == (two, ()), "what was best over one path is not best over two"
 
 
 def test_the_page_has_the_staircase_as_a_table() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder import phrases, units
 from linkladder import plan as plans
-from linkladder.model import Affinity, Experiment, Plan, Protocol, Rung
+from linkladder.model import Affinity, Experiment, Path, Plan, Protocol, Rung
 
 LOADS = {Protocol.RR: "small transactions", Protocol.TCP: "TCP throughput", Protocol.UDP: "paced UDP"}
 
@@ -32,12 +32,7 @@ def about(plan: Plan) -> list[str]:
         sentences.append(phrases.restarts(count))
     else:
         sentences.append("Changes nothing on the machines.")
-    stairs = [stair.first for rung in plan.rungs for stair in rung.stairs]
-    if any(first.strongest for first in stairs):
-        sentences.append("Begins where the generator is strongest, which short looks find first.")
-    elif stairs:
-        begin = dict.fromkeys(f"{phrases.arm(first)}" for first in stairs)
-        sentences.append(f"Begins at the best that is known: {'; '.join(begin)}.")
+    sentences += _beginnings(plan)
     tried = dict.fromkeys(
         phrases.difference(e, stair.first)
         for rung in plan.rungs
@@ -64,9 +59,27 @@ def about(plan: Plan) -> list[str]:
 
 
 def _where(rung: Rung) -> str:
-    path = rung.path
-    at = f" at {path.peer}" if path.peer else ""
-    return f"On {rung.name}: {path.local or 'here'} to {path.remote or 'the peer'}{at}."
+    """Every path of a rung, as a trial loads all of them."""
+    return f"On {rung.name}: {'; '.join(map(_way, rung.paths))}."
+
+
+def _way(path: Path) -> str:
+    here, there = (f" at {name}" if name else "" for name in (path.origin, path.peer))
+    return f"{path.local or 'here'}{here} to {path.remote or 'the peer'}{there}"
+
+
+def _beginnings(plan: Plan) -> list[str]:
+    """Sentences on where its staircases begin."""
+    firsts = [(rung, stair.first) for rung in plan.rungs for stair in rung.stairs]
+    known = dict.fromkeys(phrases.arm(first) for _, first in firsts if not first.strongest)
+    written = dict.fromkeys(phrases.arm(e) for rung, e in firsts if e.strongest and not plans.sought(rung))
+    sentences = [f"Begins at the best that is known: {'; '.join(known)}."] if known else []
+    if written:
+        sentences.append(f"Begins at {'; '.join(written)}: {phrases.OVER_SEVERAL_PATHS}.")
+    if any(first.strongest and plans.sought(rung) for rung, first in firsts):
+        begins = "What is not known begins" if known else "Begins"
+        sentences.append(f"{begins} where the generator is strongest, which short looks find first.")
+    return sentences
 
 
 def _to_come(rung: Rung) -> list[Experiment]:

@@ -29,7 +29,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import identity
 from linkladder.peer import EndPoint
-from linkladder.plan import begun_at, name_of, named_apart
+from linkladder.plan import begun_at, generator_open, name_of, named_apart, sought
 from linkladder.tools import ToolVersions
 
 NAME = "generators.json"
@@ -132,12 +132,6 @@ class Generators:
         atomic_files.replace(self._path, json.dumps(codec.to_json([*others, kept][-MOST:])))
 
 
-def wanted(rung: Rung) -> bool:
-    """Whether the rung has experiments or staircases that leave the generator open, over a single path."""
-    open_ones = (*(left_open(e) for e in rung.experiments), *(stair.first.strongest for stair in rung.stairs))
-    return len(rung.paths) == 1 and any(open_ones)
-
-
 def searched_on(rung: Rung) -> RungName:
     """The rung on which the generator is searched: not a long link, where short trials tell little of the sender."""
     return RungName.LOCALHOST if rung.name is RungName.DC_LINK else rung.name
@@ -171,10 +165,9 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tup
     """The plan as a run would begin with it, and what is already known for each rung that leaves the generator open."""
     generators, sentences = Generators(folder), dict[RungName, str]()
     for rung in plan.rungs:
-        if not wanted(rung):
-            continue
-        sentences[rung.name] = phrases.not_yet_looked(LIMIT)
-        if rung.path.origin in facts and rung.path.peer in facts:
+        if generator_open(rung):
+            sentences[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
+        if sought(rung) and rung.path.origin in facts and rung.path.peer in facts:
             pair = Pair(facts[rung.path.origin], facts[rung.path.peer])
             if kept := generators.known(rung, pair):
                 plan = applied(plan, rung, pair, kept)

@@ -16,7 +16,7 @@ from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, MissingEnd, Unreachable, with_addresses, without_one
 from linkladder.engine.foreseen import Foreseen
-from linkladder.engine.generators import Generators, wanted
+from linkladder.engine.generators import Generators
 from linkladder.engine.growth import MissedTrials, grown
 from linkladder.engine.interruptions import TRIES, CarrierNews, attempt, given_up, with_carriers
 from linkladder.engine.kernels import Boots
@@ -259,7 +259,7 @@ class Engine:
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
         done = self.store.stored_trials(self.run_id) if self._resumed else set()
-        if wanted(rung) and not any(name == rung.name for name, _, _ in done):
+        if plans.sought(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         left_out = await self._left_out(rung, paths)
         missed = MissedTrials(self._ends, self.near, rung, paths)

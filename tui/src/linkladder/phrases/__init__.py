@@ -44,12 +44,20 @@ from linkladder.phrases.judgements import headed, latency, opening, rests_on, re
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
 from linkladder.phrases.stairs import begins_at, staircase
-from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
+from linkladder.phrases.strength import (
+    OVER_SEVERAL_PATHS,
+    found_strength,
+    generator,
+    known_strength,
+    looking,
+    not_yet_looked,
+)
 from linkladder.phrases.to_set import for_application, to_set
 from linkladder.phrases.ways import WAYS, loaded, several_ends, way
 
 __all__ = [
     "CONTRADICTED_BRIEFLY",
+    "OVER_SEVERAL_PATHS",
     "WAYS",
     "agreed",
     "arm",

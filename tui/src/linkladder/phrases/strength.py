@@ -7,6 +7,7 @@ from linkladder.model import Experiment, Generator, Strength
 from linkladder.phrases.arms import streams, window
 
 LOOKING = "Looking for the setting in which the generator is strongest, for {limit} s at most ..."
+OVER_SEVERAL_PATHS = "over several paths no stronger setting of the generator is looked for than the plan has"
 
 
 def looking(limit: float) -> str:

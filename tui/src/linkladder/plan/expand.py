@@ -195,14 +195,25 @@ def to_try(stair: Stair) -> tuple[tuple[Experiment, ...], ...]:
     return tuple(step for step in steps if step)
 
 
+def sought(rung: Rung) -> bool:
+    """Whether the generator's strongest setting is looked for, unless it is known: over a single path, as what is
+    strongest over one may be too much for machines that load several at once.
+    """
+    return len(rung.paths) == 1 and generator_open(rung)
+
+
+def generator_open(rung: Rung) -> bool:
+    """Whether experiments or staircases of the rung leave open how the load is made."""
+    open_ones = (*(e for e in rung.experiments if not e.step), *(stair.first for stair in rung.stairs))
+    return any(e.strongest for e in open_ones)
+
+
 def longest(plan: Plan | Rung) -> float:
     """The longest time: every setting needs all its repeats, and the strongest generator settings are searched for
     first.
     """
-    rungs = _rungs(plan)
-    searches = sum(any(e.strongest for e in (*r.experiments, *(s.first for s in r.stairs))) for r in rungs)
     return (
-        SEARCH * min(MOST_SEARCHES, searches)
+        SEARCH * min(MOST_SEARCHES, sum(map(sought, _rungs(plan))))
         + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
         + BOOT * restarts(plan)
     )

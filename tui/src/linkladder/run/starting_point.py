@@ -41,12 +41,18 @@ def begun_at_best(plan: Plan, store: Store) -> tuple[Plan, tuple[str, ...]]:
 
 
 def _best(rung: Rung, first: Experiment, store: Store) -> earlier.Carried | None:
-    """Of the latest run that chose among settings there, with the same peers and that way; None if none did."""
+    """Of the latest run that chose among settings there, over as many paths to the same peers and that way; None if
+    none did.
+    """
     for found in earlier.carried(store, rung.name):
-        alike = [one for one in found if one.rung.peers == rung.peers and _alike(one.experiment, first)]
+        alike = [one for one in found if _same_ends(one.rung, rung) and _alike(one.experiment, first)]
         if len({Generator.of_load(one.experiment) for one in alike}) > 1 or any(e.experiment.strongest for e in alike):
             return max(alike, key=lambda one: one.bps)
     return None
+
+
+def _same_ends(one: Rung, other: Rung) -> bool:
+    return (one.peers, len(one.paths)) == (other.peers, len(other.paths))
 
 
 def _alike(e: Experiment, first: Experiment) -> bool:
