@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import trials
 from judge_documents import F, document, trial
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
+from linkladder.engine.left_out import left_out
 from linkladder.judge.evidence import ways
 from linkladder.model import (
     Direction,
     Document,
+    End,
     Experiment,
     ExperimentResult,
+    HostFacts,
     Path,
     Plan,
     RungName,
@@ -59,8 +62,13 @@ def climbed() -> Document:
     return document(climb()[1])
 
 
-def climbed_with(plan: Plan, carries: Callable[[Experiment, Direction], float]) -> tuple[Plan, RungResult]:
-    """To the top of each staircase of a plan, on a machine that carries so much in each direction, on each path."""
+def climbed_with(
+    plan: Plan, carries: Callable[[Experiment, Direction], float], facts: Mapping[End, HostFacts] | None = None
+) -> tuple[Plan, RungResult]:
+    """To the top of each staircase of a plan, on a machine that carries so much in each direction, on each path.
+
+    `facts`: of the ends, where what they cannot do is left out.
+    """
     over = plan.rungs[0].paths if len(plan.rungs[0].paths) > 1 else PATHS
 
     def made(e: Experiment, n: int) -> TrialResult:
@@ -68,8 +76,10 @@ def climbed_with(plan: Plan, carries: Callable[[Experiment, Direction], float]) 
         one = trials.changed(trial(sum(rates.values()), e.direction, n), flows=(), by_direction=rates)
         return replace(one, legs=tuple(replace(one.legs[0], path=path) for path in range(len(over))))
 
-    def after(arms: Iterable[Experiment], before: RungResult) -> RungResult:
-        found = tuple(ExperimentResult(e, tuple(made(e, n) for n in range(e.repeats))) for e in arms)
+    def after(arms: Sequence[Experiment], before: RungResult) -> RungResult:
+        gone = left_out(arms, over[0], facts) if facts else {}
+        left = (e for e in arms if e.id not in gone)
+        found = tuple(ExperimentResult(e, tuple(made(e, n) for n in range(e.repeats))) for e in left)
         return replace(before, experiments=(*before.experiments, *found))
 
     name = plan.rungs[0].name
@@ -79,4 +89,4 @@ def climbed_with(plan: Plan, carries: Callable[[Experiment, Direction], float]) 
         plan, more = grown(plan, name, lambda kept=kept: kept)
         if not more:
             return plan, result
-        result = after(dict.fromkeys(e for e, _ in more), result)
+        result = after(tuple(dict.fromkeys(e for e, _ in more)), result)

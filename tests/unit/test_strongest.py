@@ -330,6 +330,14 @@ def test_where_an_end_goes_meanwhile_nothing_is_kept(ends: Ends) -> None:
     assert ends.generators.known(rung(), Pair(HOST, BETA)) is None
 
 
+def test_over_several_paths_nothing_is_looked_at_and_the_run_says_so(ends: Ends) -> None:
+    one = rung()
+    two = replace(one, paths=(*one.paths, Way("192.0.2.3", "192.0.2.4", "beta")))
+    found = ends.strengthened(two, Pair(HOST, BETA))
+    assert found.said == phrases.OVER_SEVERAL_PATHS and found.plan.rungs == (two,)
+    assert ends.looks == 0 and ends.events == []
+
+
 def test_a_plan_says_beforehand_what_is_known(ends: Ends) -> None:
     plan = Plan("p", rungs=(rung(), rung(RungName.SAME_VLAN, Experiment("pinned"))))
     folder, facts = ends.generators._path.parent, {"": HOST, "beta": BETA}

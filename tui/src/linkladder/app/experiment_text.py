@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linkladder import phrases, units
+from linkladder import phrases, tools, units
 from linkladder import plan as plans
-from linkladder.model import Affinity, Experiment, Path, Plan, Protocol, Rung
+from linkladder.model import Affinity, Experiment, Path, Plan, Protocol, Rung, Stair
 
 LOADS = {Protocol.RR: "small transactions", Protocol.TCP: "TCP throughput", Protocol.UDP: "paced UDP"}
 
@@ -42,6 +42,7 @@ def about(plan: Plan) -> list[str]:
     )
     if tried:
         sentences.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
+    sentences += [said for rung in plan.rungs for stair in rung.stairs for said in _by_other_tools(stair)]
     if cores := sorted({e.cores for e in arms if e.cores}):
         sentences.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
     if named := dict.fromkeys(phrases.cores(e) for e in arms if e.on_cores):
@@ -80,6 +81,19 @@ def _beginnings(plan: Plan) -> list[str]:
         begins = "What is not known begins" if known else "Begins"
         sentences.append(f"{begins} where the generator is strongest, which short looks find first.")
     return sentences
+
+
+def _by_other_tools(stair: Stair) -> list[str]:
+    """Sentences on what the tool that a staircase begins with cannot do in later steps, and which tools can."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for e in (e for step in plans.to_try(stair) for e in step):
+        if e.tool not in (able := tools.takers(e)):
+            found.setdefault(able, []).append(phrases.difference(e, stair.first))
+    way = phrases.way(stair.first.direction)
+    return [
+        f"Only where both ends have {' or '.join(able) or 'a tool for it'}, {way}: {', '.join(tried)}."
+        for able, tried in found.items()
+    ]
 
 
 def _to_come(rung: Rung) -> list[Experiment]:

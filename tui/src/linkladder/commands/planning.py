@@ -15,7 +15,7 @@ from linkladder.commands.named_plans import load
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
-from linkladder.engine.left_out import refuse_absent_cores, without_effect, without_room
+from linkladder.engine.left_out import refuse_absent_cores, without_effect, without_room, without_vain_steps
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
@@ -111,7 +111,9 @@ def _without_vain(plan: Plan, facts: dict[str, HostFacts]) -> tuple[Plan, dict[R
         known = all(path.peer and path.peer in facts for path in rung.paths)
         gone = found[rung.name] = without_effect(rung, rung.paths, facts) if known else without_room(rung, rung.paths)
         gone |= _without_kernels(rung)
-        rungs.append(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
+        left, later = without_vain_steps(rung, rung.paths, facts) if known else (rung, {})
+        rungs.append(replace(left, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
+        gone |= later
     return replace(plan, rungs=tuple(rungs)), found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
@@ -11,7 +11,17 @@ from linkladder import atomic_files, codec, phrases, wire
 from linkladder.engine.far_ends import MissingEnd
 from linkladder.engine.placement import NEAR_BY
 from linkladder.engine.route import Route, routes
-from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
+from linkladder.engine.strongest import (
+    LIMIT,
+    beginning,
+    candidates,
+    chosen,
+    left_open,
+    look_at,
+    numbers_of_streams,
+    search,
+    usable,
+)
 from linkladder.events import Event, GeneratorChosen, GeneratorSought
 from linkladder.model import (
     End,
@@ -83,11 +93,18 @@ class Generators:
     async def strengthened(
         self, plan: Plan, rung: Rung, ends: Mapping[str, EndPoint | MissingEnd], measure: Measure, emit: Emit
     ) -> GeneratorChosen | None:
-        """The plan with the generator's strongest settings in the rung's open experiments; None if an end is away."""
-        here, there = ends[rung.path.origin], ends[rung.path.peer]
-        if isinstance(here, MissingEnd) or isinstance(there, MissingEnd):
+        """The plan with the generator's strongest settings in the rung's open experiments, or over several paths with
+        such as the ends have; None if an end is away.
+        """
+        points = {name: ends[name] for path in rung.paths for name in (path.origin, path.peer)}
+        present = {name: end for name, end in points.items() if not isinstance(end, MissingEnd)}
+        if len(present) < len(points):
             return None
-        pair = Pair(await here.ask(wire.Facts()), await there.ask(wire.Facts()))
+        pair, *others = _pairs(rung, {name: await end.ask(wire.Facts()) for name, end in present.items()})
+        if not sought(rung):
+            after = _with(plan, _as_far_as_possible(rung, [pair, *others]))
+            return GeneratorChosen(rung.name, after, phrases.OVER_SEVERAL_PATHS)
+        here, there = present[rung.path.origin], present[rung.path.peer]
         if kept := self.known(rung, pair):
             return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
         emit(GeneratorSought(phrases.looking(LIMIT), LIMIT))
@@ -157,22 +174,43 @@ def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
     after = replace(rung, experiments=tuple(made.get(e.id, e) for e in rung.experiments))
     for stair in rung.stairs:
         if stair.first.strongest:
-            after = begun_at(after, stair, Generator.of_load(chosen(kept.strength, stair.first, *pair.versions, here)))
-    return replace(plan, rungs=tuple(after if r.name is rung.name else r for r in plan.rungs))
+            ways = [*usable(kept.strength, stair.first, *pair.versions, here)] or [Generator.of_load(stair.first)]
+            after = begun_at(after, stair, beginning(rung, stair, ways, [pair.versions]))
+    return _with(plan, after)
+
+
+def _with(plan: Plan, rung: Rung) -> Plan:
+    return replace(plan, rungs=tuple(rung if r.name is rung.name else r for r in plan.rungs))
 
 
 def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tuple[Plan, dict[RungName, str]]:
     """The plan as a run would begin with it, and what is already known for each rung that leaves the generator open."""
     generators, sentences = Generators(folder), dict[RungName, str]()
-    for rung in plan.rungs:
-        if generator_open(rung):
-            sentences[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
-        if sought(rung) and rung.path.origin in facts and rung.path.peer in facts:
-            pair = Pair(facts[rung.path.origin], facts[rung.path.peer])
-            if kept := generators.known(rung, pair):
-                plan = applied(plan, rung, pair, kept)
-                sentences[rung.name] = phrases.known_strength(kept.strength)
+    for rung in filter(generator_open, plan.rungs):
+        sentences[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
+        if not all(name in facts for path in rung.paths for name in (path.origin, path.peer)):
+            continue
+        pair, *others = _pairs(rung, facts)
+        if sought(rung) and (kept := generators.known(rung, pair)):
+            plan = applied(plan, rung, pair, kept)
+            sentences[rung.name] = phrases.known_strength(kept.strength)
+        else:
+            plan = _with(plan, _as_far_as_possible(rung, [pair, *others]))
     return plan, sentences
+
+
+def _pairs(rung: Rung, facts: Mapping[str, HostFacts]) -> list[Pair]:
+    return [Pair(facts[path.origin], facts[path.peer]) for path in rung.paths]
+
+
+def _as_far_as_possible(rung: Rung, pairs: Sequence[Pair]) -> Rung:
+    """The rung whose open staircases begin so that most of their arms can be had, as long as no strength is known."""
+    after = rung
+    for stair in rung.stairs:
+        if stair.first.strongest:
+            own, ends = Generator.of_load(stair.first), [pair.versions for pair in pairs]
+            after = begun_at(after, stair, beginning(rung, stair, [own], ends), known=False)
+    return after
 
 
 def _looked_at(rung: Rung, pair: Pair, within: bool = False) -> tuple[str, str]:

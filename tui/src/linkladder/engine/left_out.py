@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import tools, units
+from linkladder import phrases, tools, units
 from linkladder.errors import UsageError
 from linkladder.model import (
     FEWEST_CARDS,
@@ -20,8 +20,10 @@ from linkladder.model import (
     Plan,
     Rung,
     Setting,
+    Stair,
 )
 from linkladder.model.same_setting import identity, once_more
+from linkladder.plan import next_step
 from linkladder.tools import ToolVersions
 
 
@@ -60,6 +62,31 @@ def without_effect(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFa
         if beyond and e.id not in found:
             found[e.id] = f"the bundle of this rung's {units.plural(cards, 'path')} has no member {beyond.value}"
     return found | crowded
+
+
+def without_vain_steps(
+    rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]
+) -> tuple[Rung, dict[str, str]]:
+    """The rung whose staircases try nothing later that would change nothing here, or that the tool cannot do; and what
+    that is, in words, with why.
+    """
+    found: dict[str, str] = {}
+
+    def vain(e: Experiment, stair: Stair) -> bool:
+        arms, _ = next_step(Stair(stair.first, ((e,),)), stair.first)
+        gone = without_effect(replace(rung, experiments=arms), paths, facts)
+        found.update(
+            (f"{phrases.difference(e, stair.first)}, {phrases.way(e.direction)}", gone[arm.id])
+            for arm in arms[1:]
+            if arm.id in gone
+        )
+        return any(arm.id in gone for arm in arms)
+
+    stairs = (
+        replace(stair, steps=tuple(tuple(e for e in step if not vain(e, stair)) for step in stair.steps))
+        for stair in rung.stairs
+    )
+    return replace(rung, stairs=tuple(stairs)), found
 
 
 def without_room(rung: Rung, paths: Sequence[Path]) -> dict[str, str]:

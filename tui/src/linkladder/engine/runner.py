@@ -259,7 +259,7 @@ class Engine:
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
         done = self.store.stored_trials(self.run_id) if self._resumed else set()
-        if plans.sought(rung) and not any(name == rung.name for name, _, _ in done):
+        if plans.generator_open(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         left_out = await self._left_out(rung, paths)
         missed = MissedTrials(self._ends, self.near, rung, paths)

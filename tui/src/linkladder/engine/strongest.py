@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools
-from linkladder.model import Experiment, Generator, Looked, Protocol, Strength
-from linkladder.plan import MOST_STREAMS, SEARCH, usual_streams
+from linkladder.model import Experiment, Generator, Looked, Protocol, Rung, Stair, Strength
+from linkladder.plan import MOST_STREAMS, SEARCH, begun_at, present_step, usual_streams
 from linkladder.tools import ToolVersions
 
 LIMIT = SEARCH  # seconds, all in
@@ -19,6 +19,7 @@ LOOK = 1.0  # counted seconds of each
 FINALISTS = 2
 MARGIN = 1.05  # by which a setting must be ahead of the default: less may be chance, and the default is known best
 DEFAULT = Generator()
+Versions = tuple[ToolVersions, ToolVersions]  # of a path's two ends
 
 
 def look_at(generator: Generator) -> Experiment:
@@ -32,17 +33,9 @@ def candidates(near: ToolVersions, far: ToolVersions, window_limit: int | None) 
         one
         for tool in tools.TOOLS.values()
         for one in tool.generators
-        if can(one.of(Experiment("look")), near, far)
+        if tools.can(one.of(Experiment("look")), near, far)
         and not (one.window and window_limit is not None and one.window > window_limit)
     )
-
-
-def can(exp: Experiment, near: ToolVersions, far: ToolVersions) -> bool:
-    try:
-        tools.layout(exp, near, far)
-    except tools.Unavailable:
-        return False
-    return True
 
 
 def numbers_of_streams(cores: int) -> tuple[int, ...]:
@@ -93,7 +86,14 @@ def _ranked(seen: Mapping[Generator, Sequence[float]], default: Generator) -> li
 
 
 def chosen(strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVersions, here: bool) -> Experiment:
-    """The experiment as the generator is strongest for it; as it is where nothing that was looked at can be used.
+    """The experiment as the generator is strongest for it; as it is where nothing that was looked at can be used."""
+    return next((one.of(exp) for one in usable(strength, exp, near, far, here)), exp)
+
+
+def usable(
+    strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVersions, here: bool
+) -> Iterator[Generator]:
+    """What was looked at and can be used for the experiment, the strongest first.
 
     `here`: it was looked at on this very path.  On a longer one a fixed buffer would hold the rate, and fewer streams
     suffer more from each loss, so that neither is taken there; and what cannot go both ways at once is passed over.
@@ -102,9 +102,24 @@ def chosen(strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVer
         one = looked.generator
         if not here and (one.window is not None or one.streams < exp.streams):
             continue
-        if can(made := one.of(exp), near, far):
-            return made
-    return exp
+        if tools.can(one.of(exp), near, far):
+            yield one
+
+
+def beginning(rung: Rung, stair: Stair, ways: Sequence[Generator], ends: Sequence[Versions]) -> Generator:
+    """Where a staircase begins over paths with these ends: of these ways to send, and then of all others, the first
+    with which most of its arms can be had, as not every tool can do what a later step tries.
+    """
+    others = (replace(one, streams=stair.first.streams) for one in candidates(*ends[0], None))
+    return max((*ways, *others), key=lambda way: _reach(rung, stair, way, ends))
+
+
+def _reach(rung: Rung, stair: Stair, way: Generator, ends: Sequence[Versions]) -> int:
+    """How many arms of a staircase that begins that way can be had at these ends."""
+    alone = replace(rung, experiments=present_step(rung, stair), stairs=(stair,))
+    after = begun_at(alone, stair, way)
+    later = (e for moved in after.stairs for step in moved.steps for e in step)
+    return sum(all(tools.can(e, *pair) for pair in ends) for e in (*after.experiments, *later))
 
 
 def left_open(exp: Experiment) -> bool:

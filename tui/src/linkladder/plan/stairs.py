@@ -43,9 +43,12 @@ def possible_arms(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment,
     return (*later, replace(stair.first, settings=tuple(one for some in lent.values() for one in some)))
 
 
-def begun_at(rung: Rung, stair: Stair, start: Generator) -> Rung:
-    """The rung with this staircase beginning at a load that is known to be good, and its steps tried beside that."""
-    first = replace(start.of(stair.first), strongest=False)
+def begun_at(rung: Rung, stair: Stair, start: Generator, known: bool = True) -> Rung:
+    """The rung with this staircase beginning at that load, and its steps tried beside it.
+
+    `known`: the load is known to be good, so that none is looked for.
+    """
+    first = replace(start.of(stair.first), strongest=stair.first.strongest and not known)
     base, *tried = present_step(rung, stair)
     arms = _level(first, first, _moved(tried, stair.first, first))
     moved = Stair(first, tuple(_moved(step, stair.first, first) for step in stair.steps))

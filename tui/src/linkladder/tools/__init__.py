@@ -54,6 +54,7 @@ __all__ = [
     "Tool",
     "ToolVersions",
     "Unavailable",
+    "can",
     "client_argv",
     "default_datagram",
     "default_mtus",
@@ -71,6 +72,7 @@ __all__ = [
     "ports_of",
     "rtt_of",
     "server_argv",
+    "takers",
 ]
 
 
@@ -84,6 +86,20 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
     if exp.direction == Direction.BOTH:
         raise Unavailable("'both' is a word for plans; a trial goes one way or is full duplex")
     return named(exp.tool).layout(exp, near, far)
+
+
+def takers(exp: Experiment) -> tuple[str, ...]:
+    """The tools that can do it where both ends have their newest version."""
+    newest = ToolVersions({name: f"{tool.oldest[0]}.99" for name, tool in TOOLS.items() if tool.oldest})
+    return tuple(name for name in newest.found if can(replace(exp, tool=name), newest, newest))
+
+
+def can(exp: Experiment, near: ToolVersions, far: ToolVersions) -> bool:
+    try:
+        layout(exp, near, far)
+    except Unavailable:
+        return False
+    return True
 
 
 def server_argv(exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
