@@ -239,6 +239,23 @@ def test_more_is_tried_where_it_is_asked_for() -> None:
         assert [s.label for e in congestion for s in e.settings] == ["congestion-htcp", "congestion-cubic"]
 
 
+def test_a_dry_run_has_each_change_of_a_later_step_and_its_undo_at_both_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = plans.builtin("tune", 4, asked=plans.Asked(also=("lro", "congestion=htcp")))
+    describe(replace(made, rungs=tuple(replace(r, paths=PATHS) for r in made.rungs)))
+    lines = capsys.readouterr().out.splitlines()
+    after = lines[lines.index("    LRO on") + 1 :]
+    assert [line.partition("; undo: ")[0] for line in after[:2]] == [
+        "      far: set lro of eth0 to on", "      near: set lro of eth0 to on",
+    ]  # fmt: skip
+    assert all("; undo: set it back to " in line for line in after[:2])
+    assert [line.split()[:2] for line in after[2:4]] == [["far:", "iperf"], ["near:", "iperf"]]
+    after = lines[lines.index("    congestion control htcp") + 1 :][:2]
+    assert [line.split()[0] for line in after] == ["near:", "far:"]
+    assert all(" to htcp; undo: set it back to " in line for line in after)
+
+
 @pytest.mark.parametrize(("also", "said"), [("weather", "kind: expected one of"), ("mtu=12", "value: expected")])
 def test_what_cannot_be_tried_is_refused(also: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "--also", also, "--dry-run"]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -21,7 +22,7 @@ from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, HostFacts, Path, Plan, Rung, RungName
+from linkladder.model import Document, End, Experiment, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, Facts, HelloReply
@@ -78,12 +79,19 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
             if exp.discard_first:
                 print(f"    each after {plans.DISCARDED:g} s of load that is not counted, as adapters start anew")
-            mine = exp.paths or range(len(paths))
-            ports = ports_for(iter(PORTS), exp, len(mine))
-            for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY", facts):
+            for line in _commands(exp, paths, known, facts):
                 print(f"    {line}")
-        for line in _steps(rung):
-            print(f"  {line}")
+        for stair in rung.stairs:
+            for step in plans.to_try(stair):
+                way, each = phrases.way(stair.first.direction), units.duration(plans.trial_seconds(stair.first))
+                print(
+                    f"  then {way}, each beside the best so far and undone after every trial  "
+                    f"x{stair.first.repeats}  {each} each"
+                )
+                for exp in step:
+                    print(f"    {phrases.difference(exp, stair.first)}")
+                    for line in _commands(exp, paths, known, facts):
+                        print(f"      {line}")
         for name, why in vain.get(rung.name, {}).items():
             print(f"  left out: {name}: {why}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
@@ -127,15 +135,13 @@ def _without_kernels(rung: Rung) -> dict[str, str]:
     return Boots(restarting.kernels()).lacking(rung)
 
 
-def _steps(rung: Rung) -> list[str]:
-    """Lines on what each later step of a staircase tries."""
-    return [
-        f"then {phrases.way(stair.first.direction)}, each beside the best so far and undone after every trial: "
-        + "; ".join(phrases.difference(e, stair.first) for e in step)
-        + f"  x{stair.first.repeats}  {units.duration(plans.trial_seconds(stair.first))} each"
-        for stair in rung.stairs
-        for step in plans.to_try(stair)
-    ]
+def _commands(
+    exp: Experiment, paths: Sequence[Path], known: Sequence[dict[End, ToolVersions]], facts: Mapping[str, HostFacts]
+) -> tuple[str, ...]:
+    """Every change and command of a trial over those of the rung's paths that it loads."""
+    mine = exp.paths or range(len(paths))
+    ports = ports_for(iter(PORTS), exp, len(mine))
+    return planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY", facts)
 
 
 def _way(path: Path) -> str:
