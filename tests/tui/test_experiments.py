@@ -30,7 +30,7 @@ async def test_home_leads_there_and_every_question_is_offered() -> None:
         text = seen(app)
         for name in SHORT:
             assert question(builtin(name).title) in text
-        assert "What should I set?" in text and "24 min 18 s" in text
+        assert "What should I set?" in text and "19 min 14 s to 24 min 38 s" in text
 
 
 async def test_what_is_changed_and_undone_is_told_before_enter(monkeypatch: pytest.MonkeyPatch) -> None:

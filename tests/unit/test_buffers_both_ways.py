@@ -136,5 +136,5 @@ def test_over_several_paths_it_begins_with_what_every_end_has() -> None:
     two = tune((*PATHS, replace(PATHS[0], local="10.0.1.1", remote="10.0.1.2", peer="gamma")))
     for far, tool in ((BOTH, "iperf3"), (ALONE, "iperf")):
         facts = {"": machine(BOTH), "beta": machine(BOTH), "gamma": machine(far)}
-        after, said = generators.planned(two, facts, Path("/nowhere"))
-        assert first(after).tool == tool and "over several paths" in said[RUNG]
+        begun = generators.planned(two, facts, Path("/nowhere"))
+        assert first(begun.plan).tool == tool and "over several paths" in begun.said[RUNG]

@@ -12,7 +12,7 @@ import trials
 from linkladder import host
 from linkladder import plan as plans
 from linkladder.commands.planning import describe
-from linkladder.engine.left_out import left_out
+from linkladder.engine.left_out import left_out, without_effect, without_vain_steps
 from linkladder.judge.sizing import sizing
 from linkladder.model import Contract, End, ExperimentResult, Fault, HostFacts, Nic, Path, RungName, RungResult
 
@@ -177,17 +177,42 @@ def test_an_arm_that_the_tool_cannot_do_is_left_out_and_the_others_are_measured(
     assert left_out(made.rungs[0].experiments, PATH, facts()) == {}, "of machines that have told no versions"
 
 
-@pytest.mark.parametrize("name", ["offload", "tune", "quick"])
-def test_the_shortest_time_told_of_a_plan_is_that_between_ends_that_are_alike(name: str) -> None:
-    """Before they are known: whichever way their switches are, one of two opposite arms is left out."""
-    (rung,) = [r for r in plans.builtin(name).rungs if r.name is not RungName.LOCALHOST][:1]
+@pytest.mark.parametrize(
+    ("name", "also", "spares"),
+    [("offload", (), True), ("tune", (), True), ("tune", ("lro",), True), ("sizing", (), True), ("quick", (), False)],
+)
+def test_the_shortest_time_told_of_a_plan_is_that_between_ends_that_are_alike(
+    name: str, also: tuple[str, ...], spares: bool
+) -> None:
+    """Before they are known: whichever way their switches are, one of two opposite arms is left out, and an MTU may be
+    there already.
+    """
+    made = plans.builtin(name, asked=plans.Asked(also=also))
+    rung = next(replace(r, paths=(PATH,)) for r in made.rungs if r.name is not RungName.LOCALHOST)
     takes = []
-    for tso, lro in itertools.product((True, False), repeat=2):
-        alike = {
-            end: HostFacts(end, nics=(Nic("x", addresses=(address,), offloads={"tso": tso, "lro": lro}),), cores=64)
-            for end, address in ((End.NEAR, PATH.local), (End.FAR, PATH.remote))
-        }
-        gone = left_out(rung.experiments, PATH, alike)
-        takes.append(plans.seconds(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone))))
-    assert plans.soonest(rung) == min(takes)
-    assert (plans.soonest(rung) < plans.seconds(rung)) == (name == "offload")
+    for tso, lro, mtu in itertools.product((True, False), (True, False), (1500, 9000)):
+        nic = Nic("x", mtu=mtu, addresses=(PATH.local, PATH.remote), offloads={"tso": tso, "lro": lro})
+        alike = dict.fromkeys(("", "beta"), HostFacts("one", nics=(nic,), cores=64))
+        gone = without_effect(rung, rung.paths, alike)
+        left, _ = without_vain_steps(rung, rung.paths, alike)
+        takes.append(plans.seconds(replace(left, experiments=tuple(e for e in rung.experiments if e.id not in gone))))
+    assert plans.soonest(rung, [rung.name]) == min(takes)
+    assert (min(takes) < plans.seconds(rung)) == spares
+    assert plans.soonest(rung) == min(takes) + plans.SEARCH * plans.sought(rung), "nothing is known of the generator"
+
+
+@pytest.mark.parametrize(
+    ("rungs", "searched"),
+    [
+        ("localhost same-host same-vlan dc-link", "localhost same-host"),
+        ("localhost dc-link", "localhost"),
+        ("same-vlan dc-link", "same-vlan"),
+        ("dc-link", "dc-link"),
+    ],
+)
+def test_the_generators_strongest_setting_is_looked_for_once_within_a_machine_and_once_between_two(
+    rungs: str, searched: str
+) -> None:
+    named = [r for r in plans.builtin("quick").rungs if r.name in rungs.split()]
+    assert plans.surely_sought(named) == set(searched.split())
+    assert plans.surely_sought(named, [r.name for r in named]) == frozenset()

@@ -10,8 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from linkladder import phrases
+from linkladder import host, phrases, units
 from linkladder import plan as plans
+from linkladder.app.live_backend import LiveBackend
+from linkladder.cli import main
+from linkladder.commands import planning
 from linkladder.engine import generators, strongest
 from linkladder.engine.generators import Generators, Pair
 from linkladder.engine.route import Route
@@ -341,9 +344,38 @@ def test_over_several_paths_nothing_is_looked_at_and_the_run_says_so(ends: Ends)
 def test_a_plan_says_beforehand_what_is_known(ends: Ends) -> None:
     plan = Plan("p", rungs=(rung(), rung(RungName.SAME_VLAN, Experiment("pinned"))))
     folder, facts = ends.generators._path.parent, {"": HOST, "beta": BETA}
-    before, told = generators.planned(plan, facts, folder)
-    assert before == plan and list(told) == ["same-host"] and "found first" in told[RungName.SAME_HOST]
+    before = generators.planned(plan, facts, folder)
+    assert before.plan == plan and list(before.said) == ["same-host"] and not before.known
+    assert "found first" in before.said[RungName.SAME_HOST]
     ends.strengthened(rung(), Pair(HOST, BETA))
-    after, told = generators.planned(plan, facts, folder)
-    assert after.rungs[0].experiments[0].write_size == M and "strongest by" in told[RungName.SAME_HOST]
-    assert after.rungs[1] == plan.rungs[1]
+    after = generators.planned(plan, facts, folder)
+    assert after.plan.rungs[0].experiments[0].write_size == M and "strongest by" in after.said[RungName.SAME_HOST]
+    assert after.plan.rungs[1] == plan.rungs[1] and after.known == {RungName.SAME_HOST}
+    assert generators.planned(plan, {}, folder).known == {RungName.SAME_HOST}, "it may be"
+
+
+def test_the_time_told_at_best_has_a_search_in_it_only_as_long_as_nothing_is_kept(
+    ends: Ends, own_state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "facts", lambda: HOST)
+    monkeypatch.setattr(planning, "local_versions", lambda: BOTH)
+    quick = plans.builtin("quick")
+    known = replace(quick, rungs=tuple(replace(r, paths=rung(r.name).paths) for r in quick.rungs))
+    on_same_vlan = replace(known, rungs=tuple(r for r in known.rungs if r.name is RungName.SAME_VLAN))
+    ends.generators = Generators(own_state)
+
+    def told(found: bool) -> None:
+        for plan, searches in ((on_same_vlan, 1), (known, 2)):
+            planning.describe(plan, {"beta": BETA})
+            least = plans.seconds(plan) + strongest.LIMIT * searches * (not found)
+            said = units.at_best(least, plans.longest(plan))
+            assert f"\ntakes {said}, " in capsys.readouterr().out
+        assert main(["plan", "list"]) == 0
+        assert f"  {said}  {quick.title}\n" in capsys.readouterr().out
+        choice = next(one for one in LiveBackend().plans(plans.Link()) if one.name == "quick")  # within this machine
+        assert choice.longest - choice.seconds == strongest.LIMIT * found
+
+    told(found=False)
+    ends.strengthened(rung(RungName.LOCALHOST), Pair(HOST, HOST))
+    ends.strengthened(rung(), Pair(HOST, BETA))
+    told(found=True)

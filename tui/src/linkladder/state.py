@@ -11,6 +11,7 @@ APPLIANCE = Path("/var/db/linkladder")
 MEASURING = Path("/var/db/linkladder-measure")  # owned by the measuring user, readable by all
 TRUSTED = Path("/var/db/linkladder-trusted")  # the trusted keys, for the measuring user to read
 IN_MEMORY = Path("/state/in-memory")  # exists if an appliance cannot keep its state on a disk, and says why
+GENERATORS = "generators.json"  # in the state folder: what was found of the generator's strength, if anything was
 OPERATOR = "admin"  # the user who logs in by ssh, who cannot read the appliance's own folder
 DOAS, PROGRAM = "/usr/local/bin/doas", "/usr/local/bin/linkladder"
 

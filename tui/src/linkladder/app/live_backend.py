@@ -105,7 +105,7 @@ class LiveBackend(Machine, StoredRuns):
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
         """The built-in plans and the files in the state folder's plans/; the title of an unusable one says why."""
-        choices = []
+        choices, kept = [], (self.folder / state.GENERATORS).exists()
         for name in (*plan.BUILTIN, *sorted(p.stem for p in (self.folder / "plans").glob("*.toml"))):
             try:
                 made = self.plan(name, link)
@@ -114,7 +114,8 @@ class LiveBackend(Machine, StoredRuns):
             else:
                 if name in plan.BUILTIN and plan.only_pings(made):
                     continue
-                choices.append(PlanChoice(name, made.title, plan.soonest(made), plan.trials(made), plan.longest(made)))
+                least = plan.soonest(made, tuple(RungName) if kept else ())
+                choices.append(PlanChoice(name, made.title, least, plan.trials(made), plan.longest(made)))
         return tuple(choices)
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -57,23 +57,23 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     near = local_versions()
     facts = {"": replace(host.facts(), tools=dict(near.found)), **(hosts or {})}
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
-    plan, strength = generators.planned(plan, facts, state.folder())
-    refuse_absent_cores(plan, facts)
-    plan, vain = _without_vain(plan, facts)
+    begun = generators.planned(plan, facts, state.folder())
+    refuse_absent_cores(begun.plan, facts)
+    plan, vain = _without_vain(begun.plan, facts)
+    searched = plans.surely_sought(plan.rungs, begun.known)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
-    takes = _takes(plan, all(_known(rung, facts) for rung in plan.rungs))
-    print(f"takes {takes}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
+    print(f"takes {_takes(plan, facts, searched)}, {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}")
     for line in _restarts(plan):
         print(line)
     for rung in plan.rungs:
-        print(f"\n{rung.name}  ({_takes(rung, _known(rung, facts))})")
+        print(f"\n{rung.name}  ({_takes(rung, facts, searched)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # makes the tools' commands those for IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
         known = [{End.NEAR: versions.get(p.origin, near), End.FAR: versions.get(p.peer, near)} for p in paths]
         for path in paths:
             print(f"  from {path.local}{at(path.origin)} to {path.remote}{at(path.peer)}{_way(path)}")
-        if rung.name in strength:
-            print(f"  {strength[rung.name]}")
+        if rung.name in begun.said:
+            print(f"  {begun.said[rung.name]}")
         for exp in rung.experiments:
             bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
@@ -162,12 +162,21 @@ def at(peer: str) -> str:
     return f" at {peer}" if peer else ""
 
 
-def _takes(of: Plan | Rung, known: bool = False) -> str:
-    """The time; `known`: what the ends are, so that nothing is left that changes nothing there."""
-    return units.at_best((plans.seconds if known else plans.soonest)(of), plans.longest(of))
+def _takes(of: Plan | Rung, facts: Mapping[str, HostFacts], searched: Container[RungName]) -> str:
+    """The time; `searched`: the rungs on which the generator's strongest setting has to be looked for."""
+    rungs = of.rungs if isinstance(of, Plan) else (of,)
+    known = all(_known(rung, facts) for rung in rungs)
+    least = plans.seconds(of) if known else plans.soonest(of, tuple(RungName))
+    return units.at_best(least + plans.SEARCH * sum(rung.name in searched for rung in rungs), plans.longest(of))
 
 
-def _known(rung: Rung, facts: dict[str, HostFacts]) -> bool:
+def _at_best(plan: Plan) -> str:
+    """The time that a plan takes where nobody has asked its ends."""
+    kept = (state.folder() / state.GENERATORS).exists()
+    return units.at_best(plans.soonest(plan, tuple(RungName) if kept else ()), plans.longest(plan))
+
+
+def _known(rung: Rung, facts: Mapping[str, HostFacts]) -> bool:
     return all(path.peer and path.peer in facts for path in rung.paths)
 
 
@@ -212,7 +221,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
 def _check(args: argparse.Namespace) -> int:
     plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
     refuse_absent_cores(plan, {"": host.facts()})
-    print(f"{args.file}: right: {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}, {_takes(plan)}\n")
+    print(f"{args.file}: right: {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}, {_at_best(plan)}\n")
     describe(plan)
     return 0
 
@@ -235,5 +244,5 @@ def _follow_up(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     for name in plans.BUILTIN:
         plan = load(name)
-        print(f"{name:8} {_takes(plan):>41}  {plan.title}")
+        print(f"{name:8} {_at_best(plan):>41}  {plan.title}")
     return 0

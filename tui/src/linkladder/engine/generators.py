@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from linkladder import atomic_files, codec, phrases, wire
+from linkladder import atomic_files, codec, phrases, state, wire
 from linkladder.engine.far_ends import MissingEnd
 from linkladder.engine.placement import NEAR_BY
 from linkladder.engine.route import Route, routes
@@ -42,7 +42,6 @@ from linkladder.peer import EndPoint
 from linkladder.plan import begun_at, generator_open, name_of, named_apart, sought
 from linkladder.tools import ToolVersions
 
-NAME = "generators.json"
 MOST = 32  # the most findings kept; the oldest go first
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
@@ -88,7 +87,7 @@ class Generators:
     """The findings, kept in a file of the state folder. A file that cannot be read counts as empty."""
 
     def __init__(self, folder: FilePath) -> None:
-        self._path = folder / NAME
+        self._path = folder / state.GENERATORS
 
     async def strengthened(
         self, plan: Plan, rung: Rung, ends: Mapping[str, EndPoint | MissingEnd], measure: Measure, emit: Emit
@@ -183,20 +182,33 @@ def _with(plan: Plan, rung: Rung) -> Plan:
     return replace(plan, rungs=tuple(rung if r.name is rung.name else r for r in plan.rungs))
 
 
-def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tuple[Plan, dict[RungName, str]]:
-    """The plan as a run would begin with it, and what is already known for each rung that leaves the generator open."""
-    generators, sentences = Generators(folder), dict[RungName, str]()
+@dataclass(frozen=True)
+class Foreknown:
+    """A plan as a run would begin with it, what is to be said of each rung that leaves the generator open, and those of
+    which its strongest setting may be known.
+    """
+
+    plan: Plan
+    said: Mapping[RungName, str]
+    known: frozenset[RungName]
+
+
+def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> Foreknown:
+    """What is known of the generator beforehand; `facts`: those of the ends that could be asked."""
+    generators, said, known = Generators(folder), dict[RungName, str](), set[RungName]()
     for rung in filter(generator_open, plan.rungs):
-        sentences[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
+        said[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
         if not all(name in facts for path in rung.paths for name in (path.origin, path.peer)):
+            known |= {rung.name} if generators.kept() else set()
             continue
         pair, *others = _pairs(rung, facts)
         if sought(rung) and (kept := generators.known(rung, pair)):
             plan = applied(plan, rung, pair, kept)
-            sentences[rung.name] = phrases.known_strength(kept.strength)
+            said[rung.name] = phrases.known_strength(kept.strength)
+            known.add(rung.name)
         else:
             plan = _with(plan, _as_far_as_possible(rung, [pair, *others]))
-    return plan, sentences
+    return Foreknown(plan, said, frozenset(known))
 
 
 def _pairs(rung: Rung, facts: Mapping[str, HostFacts]) -> list[Pair]:

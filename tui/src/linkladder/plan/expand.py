@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -28,12 +28,14 @@ from linkladder.model.asked import BOUNDS
 from linkladder.model.settings import SWITCH
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
+from linkladder.plan.stairs import next_step
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a lost large packet and the idle round trip are looked at before any load
 SEARCH, MOST_SEARCHES = 20.0, 2  # seconds to find a generator's strongest settings if they are not known
 HOUR = 3600.0  # the longest trial in seconds, so that its results in memory stay small even in a soak
 DISCARDED = 1.0  # seconds of uncounted load before a trial whose adapters have just restarted
 AGAIN = "again"  # label of a comparison's first arm measured a second time
+OTHER = "other"  # than what is asked for
 BOOT = 90.0  # seconds that a restart is expected to take
 ORDINARY = "kernel"  # the appliance's own, which runs after every boot for which no other is asked
 MOST_STREAMS = int(BOUNDS["streams"][1])
@@ -219,37 +221,64 @@ def longest(plan: Plan | Rung) -> float:
     )
 
 
-def soonest(plan: Plan | Rung) -> float:
+def soonest(plan: Plan | Rung, known: Container[RungName] = ()) -> float:
     """The shortest time, between ends that have the plan's switches, each the same at both: what is so already is left
-    out.
+    out. `known`: rungs of which the generator's strongest setting is known, so that it is not looked for.
     """
-    return seconds(plan) - sum(map(_spared, _rungs(plan)))
+    rungs = _rungs(plan)
+    return seconds(plan) - sum(map(_spared, rungs)) + SEARCH * len(surely_sought(rungs, known))
+
+
+def surely_sought(rungs: Iterable[Rung], known: Container[RungName] = ()) -> frozenset[RungName]:
+    """The rungs on which the generator's strongest setting has to be looked for, as none before tells it: between two
+    machines and within this one it is looked for once each, and the link itself takes either.
+    """
+    asked = [rung.name for rung in rungs if sought(rung) and rung.name not in known]
+    within = [name for name in asked if name is RungName.LOCALHOST]
+    between = [name for name in asked if name not in (RungName.LOCALHOST, RungName.DC_LINK)]
+    return frozenset((*within, *between[:1]) or asked)
 
 
 def _spared(rung: Rung) -> float:
-    """The most seconds of arms that change nothing, or no more than an earlier one, however the switches are set."""
-    switched = [e for e in rung.experiments if e.baseline and e.settings and all(s.value in SWITCH for s in e.settings)]
-    kinds = tuple(dict.fromkeys(s.kind for e in switched for s in e.settings))
-    both = [e for e in switched if all(_asked_both_ways(s, e, switched) for s in e.settings)]
-    return max(_vain(both, dict(zip(kinds, values, strict=True))) for values in product(SWITCH, repeat=len(kinds)))
+    """The most seconds of arms that change nothing, or no more than an earlier one, whatever the ends have already."""
+    arms = [*rung.experiments, *(e for stair in rung.stairs for e in _later(stair))]
+    changed = [e for e in arms if e.baseline and e.settings]
+    there = [e for e in changed if all(_may_be_there(s, e, changed) for s in e.settings)]
+    kinds = tuple(dict.fromkeys(s.kind for e in there for s in e.settings))
+    values = (dict.fromkeys((*(s.value for e in there for s in e.settings if s.kind is kind), OTHER)) for kind in kinds)
+    return max(_vain(arms, there, dict(zip(kinds, present, strict=True))) for present in product(*values))
 
 
-def _asked_both_ways(setting: Setting, exp: Experiment, among: list[Experiment]) -> bool:
-    return {s.value for e in among if e.baseline == exp.baseline for s in e.settings if s.kind == setting.kind} == set(
-        SWITCH
-    )
+def _later(stair: Stair) -> Iterator[Experiment]:
+    """The arms of the steps still to come as if no step won."""
+    best = stair.first
+    for step in to_try(stair):
+        arms, _ = next_step(Stair(stair.first, (step,)), best)
+        yield from arms
+        best = arms[0]
 
 
-def _vain(arms: list[Experiment], present: dict[SettingKind, str]) -> float:
-    """The seconds of the arms that are left out where the switches are like that at both ends."""
+def _may_be_there(setting: Setting, exp: Experiment, among: list[Experiment]) -> bool:
+    """Whether ends are often found with it: an MTU, or one of a switch's two states where both are asked for."""
+    asked = {s.value for e in among if e.baseline == exp.baseline for s in e.settings if s.kind == setting.kind}
+    return setting.kind is SettingKind.MTU or asked == set(SWITCH)
+
+
+def _vain(arms: list[Experiment], there: list[Experiment], present: dict[SettingKind, str]) -> float:
+    """The seconds of the arms that are left out where both ends have that at present, with baselines of nothing else;
+    those of so many cores stay.
+    """
     seen: set[tuple[object, ...]] = set()
-    spared = 0.0
-    for e in arms:
-        acts = frozenset((s.kind, s.ends) for s in e.settings if s.value != present[s.kind])
+    vain: set[str] = set()
+    for e in there:
+        acts = frozenset((s.kind, s.ends, s.value) for s in e.settings if s.value != present[s.kind])
         if not acts or (e.baseline, acts) in seen:
-            spared += trial_seconds(e) * e.repeats
+            vain.add(e.id)
         seen.add((e.baseline, acts))
-    return spared
+    compared = {e.baseline for e in arms if e.baseline and e.id not in vain and e.label != AGAIN}
+    lone = {e.baseline for e in arms if e.id in vain} - compared
+    gone = (e for e in arms if e.id in vain or e.baseline in lone or (e.id in lone and not e.cores))
+    return sum(trial_seconds(e) * e.repeats for e in gone)
 
 
 def trials(plan: Plan | Rung) -> int:
