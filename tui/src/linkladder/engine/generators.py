@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
@@ -194,20 +195,22 @@ class Foreknown:
 
 
 def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> Foreknown:
-    """What is known of the generator beforehand; `facts`: those of the ends that could be asked."""
+    """What is known of the generator beforehand; `facts` are by peer, '' being this end, and a peer that is not in it
+    counts as a machine like this.
+    """
     generators, said, known = Generators(folder), dict[RungName, str](), set[RungName]()
     for rung in filter(generator_open, plan.rungs):
         said[rung.name] = phrases.not_yet_looked(LIMIT) if sought(rung) else phrases.OVER_SEVERAL_PATHS
-        if not all(name in facts for path in rung.paths for name in (path.origin, path.peer)):
-            known |= {rung.name} if generators.kept() else set()
-            continue
-        pair, *others = _pairs(rung, facts)
-        if sought(rung) and (kept := generators.known(rung, pair)):
+        asked = all(name in facts for path in rung.paths for name in (path.origin, path.peer))
+        pair, *others = _pairs(rung, facts if asked else defaultdict(lambda: facts[""], facts))
+        if asked and sought(rung) and (kept := generators.known(rung, pair)):
             plan = applied(plan, rung, pair, kept)
             said[rung.name] = phrases.known_strength(kept.strength)
             known.add(rung.name)
-        else:
-            plan = _with(plan, _as_far_as_possible(rung, [pair, *others]))
+            continue
+        plan = _with(plan, _as_far_as_possible(rung, [pair, *others]))
+        if not asked and generators.kept():
+            known.add(rung.name)
     return Foreknown(plan, said, frozenset(known))
 
 
