@@ -7,6 +7,7 @@ or less, or the same.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import random
@@ -15,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import impairments
@@ -27,7 +28,7 @@ from linkladder.verdicts import Answer, Change, Measured
 from network import SITES
 from world import Lab
 
-DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "0"))  # of each kind; 0: one of a few kinds, as in every test run
+DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "0"))  # of each kind; 0: one of the kind whose day it is
 FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
 PAIRS = 6 if DRAWS else 4
 PATIENCE = 240  # seconds for a draw, on a machine with other work
@@ -58,6 +59,7 @@ class Planted:
     link: Impaired | None = None  # of the DC link; None: it is measured on same-host
     meanwhile: Callable[[Lab], AbstractContextManager[None]] = lambda lab: contextlib.nullcontext()
     figure: Measured = Measured.GOODPUT
+    environment: dict[str, str] = field(default_factory=dict)  # of both ends, besides what they always have
 
 
 def swapped(rng: random.Random, plain: str, changed: str, expected: str) -> tuple[str, str]:
@@ -86,7 +88,7 @@ def quota(rng: random.Random) -> Planted:
     """The arm that writes a little more at a time than the other gets only a share of a core."""
     share, link = rng.uniform(0.02, 0.06), Impaired("", 1e9, buffer=4 << 20)
     arms = 'write_size = "128K"\nbaseline = {write_size = "127K"}'
-    return Planted(arms, LESS, link, lambda lab: starved(lab, share))
+    return Planted(arms, LESS, link, lambda lab: starved(lab, lambda pid, words: share if "131072" in words else 0))
 
 
 def mtu(rng: random.Random) -> Planted:
@@ -105,6 +107,20 @@ def offloads(rng: random.Random) -> Planted:
     made = ", ".join(f'{{kind = "{kind}", value = "{after}"}}' for kind in OFFLOADS)
     settings, flags = f"settings = [{made}]\nbaseline = true", dict.fromkeys(OFFLOADS, before)
     return Planted(settings, MORE if on else LESS, None, lambda lab: cards(lab, 1500, flags), figure=Measured.PER_CORE)
+
+
+def cores(rng: random.Random) -> Planted:
+    """Each core that the sender may run on, as the system tells it, adds the same small share of a core."""
+    arms, expected = swapped(rng, "cores = 2", "cores = 1", LESS)
+    each, link = rng.uniform(0.03, 0.05), Impaired("", 1e9, buffer=4 << 20)
+    both = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    return Planted(
+        f"streams = 2\n{arms}",
+        expected,
+        link,
+        lambda lab: starved(lab, lambda pid, words: each * len(os.sched_getaffinity(pid))),
+        environment={"LINKLADDER_CORES": both},
+    )
 
 
 def drops(rng: random.Random) -> Planted:
@@ -126,9 +142,17 @@ KINDS: dict[str, Callable[[random.Random], Planted]] = {
     "quota": quota,
     "mtu": mtu,
     "offloads": offloads,
+    "cores": cores,
     "drops above 1500": drops,
     "nothing": nothing,
 }
+NEED_CORES = ("quota", "mtu", "offloads", "cores", "nothing")  # others carry far less than the cores can
+
+
+def of_day(day: datetime.date) -> tuple[str, int]:
+    """The kind and the seed that every run of the tests has on that day: in turn each kind that plants something."""
+    planting = [kind for kind in KINDS if kind != "nothing"]
+    return planting[day.toordinal() % len(planting)], day.toordinal()
 
 
 # --- what is done to the lab
@@ -174,20 +198,22 @@ def jumbo_between(lab: Lab) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def starved(lab: Lab, share: float) -> Iterator[None]:
-    """The sender of the changed arm gets a share of a core, from its start on."""
+def starved(lab: Lab, share_of: Callable[[int, Sequence[str]], float]) -> Iterator[None]:
+    """A sender gets the share of a core that its process and words call for, from its start on; 0: all of it."""
     quota = Quota(f"{lab.prefix}-planted")
     over = threading.Event()
-    quota.allow(share)
 
     def watch() -> None:
         done: set[int] = set()
         while not over.wait(0.02):
             for pid, line in spaces.processes(lab.space("alpha")).items():
                 words = line.split()
-                if pid not in done and words and words[0].endswith("iperf") and "-c" in words and "131072" in words:
-                    quota.take([pid], share)
-                    done.add(pid)
+                if pid in done or not words or not words[0].endswith("iperf") or "-c" not in words:
+                    continue
+                done.add(pid)
+                with contextlib.suppress(ProcessLookupError):
+                    if share := share_of(pid, words):
+                        quota.take([pid], share)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -222,10 +248,13 @@ def measured(lab: Lab, kind: str, seed: int, folder: Path, control: bool = False
     plan.write_text(PLAN.format(rung=rung, pairs=PAIRS, arms=drawn.arms) + "control = true\n" * control)
     document.unlink(missing_ok=True)
     argv = [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta", "--json", str(document)]
-    with drawn.meanwhile(lab):
-        done = subprocess.run(
-            lab.command("alpha", argv), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
+    command = lab.command("alpha", argv, drawn.environment)
+    lab.environment("beta", **drawn.environment)
+    try:
+        with drawn.meanwhile(lab):
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    finally:
+        lab.environment("beta")
     assert document.exists(), done.stderr
     return told(formats.document(json.loads(document.read_text())), drawn)
 
