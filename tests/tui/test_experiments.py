@@ -20,6 +20,10 @@ from linkladder.verdicts import Verdict
 CONSOLE = (80, 25)
 
 
+def experiments(app: LadderApp) -> ExperimentsScreen:
+    return next(one for one in app.screen_stack if isinstance(one, ExperimentsScreen))
+
+
 async def test_home_leads_there_and_every_question_is_offered() -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=CONSOLE) as pilot:
@@ -90,10 +94,51 @@ async def test_another_rung_and_more_pairs_are_a_key_away(monkeypatch: pytest.Mo
         await pilot.press("r")
         await until(pilot, "On dc-link: 10.7.0.1 to 10.9.0.2")
         await pilot.press("t")
-        page = next(one for one in app.screen_stack if isinstance(one, ExperimentsScreen))
+        page = experiments(app)
         await until_true(pilot, lambda: page.plans["tune"].rungs[0].experiments[0].repeats == 10)
         begun: list[Plan] = []
         monkeypatch.setattr(app, "climb", begun.append)
         await pilot.press("enter")
         await until(pilot, "The run is being started")
         assert [(r.name, r.experiments[0].repeats) for r in begun[0].rungs] == [("dc-link", 10)]
+
+
+@pytest.mark.parametrize("name", ["tune", "rss"])
+async def test_its_whole_text_can_be_read_before_enter(name: str) -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "Takes ")
+        await pilot.press(*["down"] * SHORT.index(name))
+        page = experiments(app)
+        await until_true(pilot, lambda: page.shown is page.plans[name])
+        begin, end = about(page.plans[name])[0], " ".join(about(page.plans[name])[-1].split()[-3:])
+        await until(pilot, begin)
+        assert "PgDn  More" in seen(app) and end not in " ".join(seen(app).split())
+        await pilot.press("pagedown", "pagedown")
+        await until(pilot, end)
+        assert page.plans[name] is page.shown, "the menu stays where it is"
+        await pilot.press("pageup", "pageup")
+        await until(pilot, begin)
+
+
+async def test_more_steps_are_asked_for_by_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = synth.settled()
+    facts = replace(backend.facts(), congestion_controls=("cubic", "htcp"))
+    monkeypatch.setattr(backend, "facts", lambda: facts)
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "a Also ? Help")
+        await pilot.press("a")
+        await until(pilot, "Congestion control")
+        await pilot.press("right", "down", "down", "right", "enter", "enter")
+        page = experiments(app)
+        await until_true(pilot, lambda: page.also == ("lro", "congestion=htcp") and page.shown in page.plans.values())
+        tried = " ".join(" ".join(about(page.plans["tune"])).split())
+        assert "LRO on" in tried and "congestion control htcp" in tried and "TSO" not in tried
+        await pilot.press("down")
+        await until(pilot, "small transactions")
+        assert "a  Also" not in seen(app), "what has no steps takes no more of them"

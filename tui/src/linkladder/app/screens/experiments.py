@@ -14,11 +14,14 @@ from textual.widgets.option_list import Option
 
 from linkladder import units
 from linkladder.app.experiment_text import about, question
+from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 from linkladder.model import Plan, RungName
 from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try, soonest
 from linkladder.verdicts import LEAST_PAIRS
+
+ALSO = "Each is one more step after the others, and kept only if it won. Left and right choose."
 
 
 class ExperimentsScreen(Page):
@@ -28,8 +31,10 @@ Each answers a question by measuring with and without a change, in pairs whose
 order drift cannot fool. Below the list stands what the chosen one would do.
 
   up, down   choose
+  PgDn PgUp  read on, and back
   r          on the next rung that the link's description has
   t          thorough: ten pairs of everything compared, or back
+  a          what else to try, after the steps that it has
   Enter      begin it, and watch it on the Ladder screen
   Esc        leave; nothing is changed before Enter
 
@@ -38,7 +43,10 @@ the other one or linkladder dies, a process of its own puts it back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "next_rung", "Rung"),
-        Binding("t", "thorough", "Thorough"),
+        Binding("t", "thorough", "Pairs"),
+        Binding("a", "also", "Also"),
+        Binding("pagedown", "read_on(1)", "More", key_display="PgDn", priority=True),
+        Binding("pageup", "read_on(-1)", "Read back", show=False, priority=True),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -48,18 +56,22 @@ the other one or linkladder dies, a process of its own puts it back.
     def __init__(self) -> None:
         super().__init__()
         self.plans: dict[str, Plan] = {}
+        self.shown: Plan | None = None  # whose text stands below the list
         self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
         self.pairs = LEAST_PAIRS
+        self.also: tuple[str, ...] = ()  # what a staircase tries after its own steps
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Another rung can be chosen if the link's description has several."""
+        """Another rung can be chosen if the link's description has several, and more steps of what has steps."""
+        if action == "also":
+            return self.shown is not None and any(rung.stairs for rung in self.shown.rungs)
         return action != "next_rung" or len(self.rungs) > 1
 
     def body(self) -> ComposeResult:
         with Vertical(id="choices"):
             yield Static("What do you want to know?", classes="heading")
             yield Menu("experiments")
-        with VerticalScroll(classes="body", can_focus=False):
+        with VerticalScroll(classes="body", id="text", can_focus=False):
             yield Static("reading ...", id="about", markup=False)
 
     def on_mount(self) -> None:
@@ -76,7 +88,7 @@ the other one or linkladder dies, a process of its own puts it back.
         self.rungs = self.rungs or rungs_to_try(link)
         self.refresh_bindings()
         for name in SHORT:
-            plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs))
+            plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs, also=self.also))
             if plan:
                 self.plans[name] = plan
         box = self.query_one("#experiments", OptionList)
@@ -98,10 +110,33 @@ the other one or linkladder dies, a process of its own puts it back.
         self.pairs = LEAST_PAIRS if self.pairs == THOROUGH else THOROUGH
         self.read()
 
+    @work(exclusive=True, group="also")
+    async def action_also(self) -> None:
+        app = self.ladder_app
+        machine = await app.ask(app.backend.facts)
+        if machine is None:
+            return
+        known = {f"congestion={name}": name for name in machine.congestion_controls[1:]}  # the first is in force
+        offered = {"LRO": {"lro": "yes"}, "TSO": {"tso": "yes"}, "Congestion control": known}
+        entries = [
+            Entry(f"also-{n}", label, next((s for s in self.also if s in options), ""), (("", "no"), *options.items()))
+            for n, (label, options) in enumerate(offered.items())
+            if options
+        ]
+        if (values := await app.push_screen_wait(Form("Also try", ALSO, entries, lambda _: ""))) is not None:
+            self.also = tuple(filter(None, values.values()))
+            self.read()
+
     @on(OptionList.OptionHighlighted)
     def looked_at(self, event: OptionList.OptionHighlighted) -> None:
-        plan = self.plans[str(event.option_id)]
+        self.shown = plan = self.plans[str(event.option_id)]
         self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *about(plan)])))
+        self.query_one("#text").scroll_home(animate=False)
+        self.refresh_bindings()
+
+    def action_read_on(self, step: int) -> None:
+        text = self.query_one("#text")
+        text.scroll_relative(y=step * max(1, text.size.height - 1), animate=False)
 
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
