@@ -31,7 +31,7 @@ def one_more(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tu
     document = measured()
     found = next((r for r in document.rungs if r.name is name), None)
     wanted = judge.unsettled(found, document) if found else ()
-    more = tuple((e, e.repeats) for e in rung.experiments if e.id in wanted and e.repeats < e.at_most)
+    more = tuple((e, e.repeats) for e in rung.experiments if e.id in wanted and (e.contends or e.repeats < e.at_most))
     open_yet = {e.id for e, _ in more}
     grown = tuple(replace(e, repeats=e.repeats + (e.id in open_yet)) for e in rung.experiments)
     rungs = tuple(replace(r, experiments=grown) if r.name is name else r for r in plan.rungs)

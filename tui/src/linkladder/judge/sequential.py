@@ -21,22 +21,25 @@ def unsettled(rung: RungResult, document: Document) -> tuple[str, ...]:
     return tuple(
         e.parameters.id
         for e in rung.experiments
-        if (0 < len(e.trials) < e.parameters.at_most and e.parameters.id in close)
-        or (not e.parameters.contends and _open(e, rung, deal))
+        if e.parameters.id in close or (not e.parameters.contends and _open(e, rung, deal))
     )
 
 
 def _contending(rung: RungResult) -> frozenset[str]:
-    """The ids of the contending cells among which the best is not decided yet, for each direction by itself."""
-    ways_of: dict[Direction, dict[str, list[float]]] = {}
+    """The ids of the cells of each direction among which the best is not decided yet, the better ones if the looks that
+    all its cells may take together (`at_most` times as many) are too few for all.
+    """
+    ways_of: dict[Direction, list[ExperimentResult]] = {}
     for e in rung.experiments:
         if e.parameters.contends:
-            rates = [t.goodput_bps for t in e.trials if t.ok]
-            ways_of.setdefault(e.parameters.direction, {})[e.parameters.id] = rates
+            ways_of.setdefault(e.parameters.direction, []).append(e)
     found: set[str] = set()
     for cells in ways_of.values():
-        left = contenders(cells)
-        found |= left if len(left) > 1 else {name for name in left if len(cells[name]) < LEAST}
+        rates = {e.parameters.id: [t.goodput_bps for t in e.trials if t.ok] for e in cells}
+        left = contenders(rates)
+        if len(left) > 1 or any(len(rates[name]) < LEAST for name in left):
+            looks_left = sum(e.parameters.at_most - e.parameters.repeats for e in cells)
+            found |= set(left[: max(0, looks_left)])
     return frozenset(found)
 
 

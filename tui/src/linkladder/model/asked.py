@@ -87,7 +87,7 @@ class Experiment:
     repeats: int = 1
     at_most: int = 0  # repeats, one more at a time while the verdict is not settled; 0: as many as `repeats`
     udp_rate_bps: float | None = None  # total of all streams on all paths
-    contends: bool = False  # it is repeated, up to at_most, only where it may be the best of its kind
+    contends: bool = False  # repeated only where it may be the best of its kind, which have at_most each on average
     request: int = 700  # netperf rr
     response: int = 700
     sessions: int = 1  # netperf rr: concurrent processes
