@@ -30,7 +30,7 @@ from world import Lab
 
 DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "0"))  # of each kind; 0: one of the kind whose day it is
 FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
-PAIRS = 6 if DRAWS else 4
+PAIRS = 6
 PATIENCE = 240  # seconds for a draw, on a machine with other work
 HARDLY = 1e6  # b/s
 BETTER = (Measured.GOODPUT, Measured.PER_CORE, Measured.TRANSACTIONS)  # the more of it, the better

@@ -1,7 +1,7 @@
 """Effects that were put there are found with the right sign, and where nothing was put there nothing is found.
 
 In every run of the tests one draw, another on each day, and its first arm against itself, where nothing is planted;
-LINKLADDER_DRAWS=20 measures twenty of each kind, in six pairs, and asks for all of them, or for nineteen where nothing
+LINKLADDER_DRAWS=20 measures twenty of each kind and asks for all of them, or for nineteen where nothing
 is planted. LINKLADDER_DRAWS_FROM is the first seed: with that of a draw that failed, LINKLADDER_DRAWS=1 repeats it.
 """
 
