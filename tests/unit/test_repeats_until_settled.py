@@ -141,5 +141,7 @@ def test_a_plan_that_leaves_too_much_open_is_refused(keys: str, expected: str) -
 
 def test_quick_and_circuit_keep_the_times_that_they_promise() -> None:
     sold = Contract(port_bps=10e9, rate_bps=1e9)
-    assert plan.seconds(plan.builtin("quick", contract=sold)) <= 180
-    assert plan.seconds(plan.builtin("circuit", contract=sold)) <= 720
+    for name, most in (("quick", 180), ("circuit", 720)):
+        chosen = plan.builtin(name, contract=sold)
+        assert plan.soonest(chosen) <= most, "with the search for what is strongest, which a first run has"
+        assert plan.at_best(chosen) < plan.seconds(chosen), "not every probe is answered"

@@ -367,7 +367,7 @@ def test_the_time_told_at_best_has_a_search_in_it_only_as_long_as_nothing_is_kep
     def told(found: bool) -> None:
         for plan, searches in ((on_same_vlan, 1), (known, 2)):
             planning.describe(plan, {"beta": BETA})
-            least = plans.seconds(plan) + strongest.LIMIT * searches * (not found)
+            least = plans.at_best(plan) + strongest.LIMIT * searches * (not found)
             said = units.at_best(least, plans.longest(plan))
             assert f"\ntakes {said}, " in capsys.readouterr().out
         assert main(["plan", "list"]) == 0

@@ -166,7 +166,7 @@ def _takes(of: Plan | Rung, facts: Mapping[str, HostFacts], searched: Container[
     """The time; `searched`: the rungs on which the generator's strongest setting has to be looked for."""
     rungs = of.rungs if isinstance(of, Plan) else (of,)
     known = all(_known(rung, facts) for rung in rungs)
-    least = plans.seconds(of) if known else plans.soonest(of, tuple(RungName))
+    least = plans.at_best(of) if known else plans.soonest(of, tuple(RungName))
     return units.at_best(least + plans.SEARCH * sum(rung.name in searched for rung in rungs), plans.longest(of))
 
 

@@ -226,7 +226,13 @@ def soonest(plan: Plan | Rung, known: Container[RungName] = ()) -> float:
     out. `known`: rungs of which the generator's strongest setting is known, so that it is not looked for.
     """
     rungs = _rungs(plan)
-    return seconds(plan) - sum(map(_spared, rungs)) + SEARCH * len(surely_sought(rungs, known))
+    return at_best(plan) - sum(map(_spared, rungs)) + SEARCH * len(surely_sought(rungs, known))
+
+
+def at_best(plan: Plan | Rung) -> float:
+    """The time for all of this, if every probe is answered and no repeat beyond the least is needed."""
+    waits = ((tools.expected_seconds(e) - tools.soonest_seconds(e)) * e.repeats for e in _all(plan))
+    return seconds(plan) - sum(waits)
 
 
 def surely_sought(rungs: Iterable[Rung], known: Container[RungName] = ()) -> frozenset[RungName]:

@@ -72,6 +72,7 @@ __all__ = [
     "ports_of",
     "rtt_of",
     "server_argv",
+    "soonest_seconds",
     "takers",
 ]
 
@@ -119,6 +120,10 @@ def ports_of(exp: Experiment, port: int = TEST_PORTS.start) -> int:
 
 def expected_seconds(exp: Experiment) -> float:
     return named(exp.tool).seconds(exp)
+
+
+def soonest_seconds(exp: Experiment) -> float:
+    return named(exp.tool).soonest(exp)
 
 
 def longest(exp: Experiment) -> float:

@@ -154,6 +154,10 @@ class Tool(ABC):
         """How long the clients run."""
         return exp.warmup + exp.duration
 
+    def soonest(self, exp: Experiment) -> float:
+        """How long they run at best."""
+        return self.seconds(exp)
+
     def waits(self, exp: Experiment) -> float:
         """For how many of these seconds the clients are connected before they send anything."""
         return 0.0

@@ -41,6 +41,9 @@ class Ping(Tool):
     def seconds(self, exp: Experiment) -> float:
         return argv.seconds(exp)
 
+    def soonest(self, exp: Experiment) -> float:
+        return argv.seconds(exp, unanswered=0.0)
+
     def label(self, exp: Experiment) -> tuple[str, ...]:
         return ("path-mtu" if exp.protocol == Protocol.DF else "round-trip",)
 

@@ -52,10 +52,10 @@ def ping_argv(
     return (*argv, remote)
 
 
-def seconds(exp: Experiment) -> float:
+def seconds(exp: Experiment, unanswered: float = 0.5) -> float:
+    """How long a ping runs, if this share of the sizes that are probed gets no answer."""
     if exp.protocol == Protocol.DF:
-        one = (PROBE_COUNT - 1) * PROBE_INTERVAL
-        return len(exp.sizes) * (one + PROBE_WAIT / 2)  # about half of the probes get no answer
+        return len(exp.sizes) * ((PROBE_COUNT - 1) * PROBE_INTERVAL + PROBE_WAIT * unanswered)
     return max(0, exp.count - 1) * exp.interval
 
 
