@@ -313,6 +313,48 @@ async def test_after_a_reboot_only_leased_values_that_are_still_there_are_put_ba
     assert kernel.all() == {**BEFORE, "sysctl a": "5"}
 
 
+class Entangled(Kernel):
+    """Setting the MTU switches lro off; with `both`, lro on means an MTU of 9000."""
+
+    both = False
+
+    async def run(self, verb: str, *args: str) -> privilege.Completed:
+        done = await super().run(verb, *args)
+        also = {"flag vmx1:lro": "off"} if verb == "mtu" else {"mtu vmx1": "9000"} if self.both else {}
+        self.path.write_text(json.dumps(self.all() | also))
+        return done
+
+
+@pytest.fixture
+def entangled(kernel: Kernel) -> Entangled:
+    made = Entangled(kernel.path)
+    made.path.write_text(json.dumps(BEFORE | {"flag vmx1:lro": "on"}))
+    made.install()
+    return made
+
+
+LARGE_WITH_LRO = [settings.mtu("vmx1", 9000), settings.flag("vmx1", "lro", True)]
+
+
+async def test_what_is_put_back_last_may_change_what_was_right_by_then(entangled: Entangled, own_state: Path) -> None:
+    before = entangled.all()
+    async with settings.Lease(LARGE_WITH_LRO):
+        assert entangled.all() == before | {"mtu vmx1": "9000"}
+    assert entangled.all() == before
+    assert not journal_of(own_state).exists()
+
+
+async def test_settings_that_keep_changing_each_other_are_not_taken_for_put_back(
+    entangled: Entangled, own_state: Path
+) -> None:
+    held = settings.Lease(LARGE_WITH_LRO)
+    await held.acquire()
+    entangled.both = True
+    with pytest.raises(LinkladderError, match=r"could not be put back\n.*mtu vmx1 does not stay 1500"):
+        await held.release()
+    assert journal_of(own_state).exists()
+
+
 @pytest.mark.parametrize("value", ["1400", "1500"])
 async def test_what_something_else_changes_during_a_loan_is_said_and_then_put_back(kernel: Kernel, value: str) -> None:
     lease = settings.Lease(CHANGES)

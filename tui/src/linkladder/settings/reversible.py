@@ -17,7 +17,7 @@ FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txc
 OF_QUEUES = ("queues", "ring", "queue-core")
 OF_ADAPTERS = ("mtu", "moderation", *OF_QUEUES, "flag", "member", "lagg")
 UP, DOWN = "up", "down"
-PASSES = 3  # rounds of restoring, as an offload may need another one to be restored first
+PASSES = 4  # rounds of restoring, as one setting may need another or change it; the last one finds all as before
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ async def verify(change: Change) -> None:
 async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
     """Restore old values in reverse order, except those that are in force already; returns what was restored.
 
+    It is over when every value is found as before in one round, as restoring one may change another that was right.
     What cannot be read is not taken for restored, whatever is the reason.
     """
     done: dict[tuple[str, str], str] = {}
@@ -138,7 +139,8 @@ async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
             try:
                 await _set(entry.kind, entry.target, entry.old)
                 await verify(Change(entry.kind, entry.target, entry.old))
-                done[key] = f"{entry.kind} {entry.target}: {found} -> {entry.old}"
+                done.setdefault(key, f"{entry.kind} {entry.target}: {found} -> {entry.old}")
+                problems[key] = f"{entry.kind} {entry.target} does not stay {entry.old}: it was {found} again"
             except SettingsError as error:
                 problems[key] = f"{error.title} ({error.cause})"
         if not problems:
