@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -35,7 +36,7 @@ class Slow:
             self.heard.append(word)
             return wire.LeaseReply(())
 
-        return SimpleNamespace(ask=ask)
+        return SimpleNamespace(ask=ask, lost=False)
 
 
 async def test_an_end_is_renewed_while_the_next_one_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,23 +83,15 @@ async def test_what_comes_no_further_is_renewed_no_more_though_time_goes_on(monk
 
 
 class Three:
-    """Three ends that lend at once; what is asked of one that is lost fails, or is never answered."""
+    """Three ends that lend at once; what is asked of one that is lost fails, or is never answered, or is refused."""
 
     def __init__(self, lost: str = "") -> None:
-        self.lost, self.silent, self.says, self.asked = lost, "", "", list[tuple[str, object]]()
+        self.lost, self.silent, self.asked = lost, "", list[tuple[str, object]]()
+        self.going = ""  # it is lost with the next question
+        self.says: dict[str, str] = {}  # why an end refuses to renew
 
     def side(self, number: int, name: str) -> Side:
-        async def ask(request: object) -> object:
-            if name == self.lost:
-                raise PeerLost(f"{name} is gone")
-            if name == self.silent and isinstance(request, wire.RenewLease):
-                await asyncio.Event().wait()
-            self.asked.append((name, request))
-            if self.says and isinstance(request, wire.RenewLease):
-                raise Refused(self.says)
-            return wire.LeaseReply(())
-
-        return Side(number, cast(Any, SimpleNamespace(ask=ask)), name, f"127.0.0.{number + 1}", "lo")
+        return Side(number, cast(Any, Point(self, name)), name, f"127.0.0.{number + 1}", "lo")
 
     def mesh(self) -> list[Route]:
         near, beta, gamma = (self.side(n, name) for n, name in enumerate(("near", "beta", "gamma")))
@@ -106,6 +99,29 @@ class Three:
 
     def of(self, kind: type[object]) -> list[tuple[str, Any]]:
         return [(name, request) for name, request in self.asked if isinstance(request, kind)]
+
+
+@dataclass
+class Point:
+    """One of the three ends."""
+
+    three: Three
+    name: str
+
+    @property
+    def lost(self) -> bool:
+        return self.name == self.three.lost
+
+    async def ask(self, request: object) -> object:
+        if self.name in (self.three.lost, self.three.going):
+            self.three.lost = self.name
+            raise PeerLost(f"{self.name} is gone")
+        if self.name == self.three.silent and isinstance(request, wire.RenewLease):
+            await asyncio.Event().wait()
+        self.three.asked.append((self.name, request))
+        if self.name in self.three.says and isinstance(request, wire.RenewLease):
+            raise Refused(self.three.says[self.name])
+        return wire.LeaseReply(())
 
 
 async def test_an_end_that_is_both_sides_of_a_mesh_lends_once() -> None:
@@ -134,8 +150,46 @@ async def test_what_the_others_lent_is_renewed_though_one_end_is_lost(
         renewed = len(three.of(wire.RenewLease))
         while len(three.of(wire.RenewLease)) < renewed + 6:
             await asyncio.sleep(0.01)
+        three.silent = ""
         await loan.check()
     assert {name for name, _ in three.of(wire.ReturnLease)} >= {"near", "beta"}
+
+
+async def test_once_one_end_has_put_back_the_others_are_renewed_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does the trial go on, which would measure something else until its end."""
+    monkeypatch.setattr(leases, "RENEWAL", 0.01)
+    three = Three()
+    async with (
+        asyncio.timeout(30),
+        leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan,
+    ):
+        loan.progressed()
+        three.says = {"gamma": "the lease had run out"}
+        while not all(task.done() for task in loan._renewing):
+            await asyncio.sleep(0.01)
+        with pytest.raises(Refused, match="had run out"):
+            loan.progressed()
+        with pytest.raises(Refused, match="had run out"):
+            await loan.check()
+    assert len(three.of(wire.ReturnLease)) == 3
+
+
+async def test_an_end_that_does_not_say_what_held_fails_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "ANSWER", 0.1)
+    three = Three()
+    with pytest.raises(Refused, match="gamma did not say within"):
+        async with leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan:
+            three.silent = "gamma"
+            await loan.check()
+    assert len(three.of(wire.ReturnLease)) == 3
+
+
+async def test_a_trial_whose_end_is_lost_before_it_has_said_what_held_is_not_taken_for_good() -> None:
+    three = Three()
+    with pytest.raises(PeerLost):
+        async with leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan:
+            three.going = "gamma"
+            await loan.check()
 
 
 async def test_what_an_end_says_of_its_settings_once_the_tools_have_ended_fails_the_trial() -> None:
@@ -144,6 +198,6 @@ async def test_what_an_end_says_of_its_settings_once_the_tools_have_ended_fails_
     with pytest.raises(Refused, match="changed by something else"):
         async with leases.Loan((Setting(SettingKind.TSO, "off"),), three.mesh(), ["127.0.0.1"]) as loan:
             await loan.check()
-            three.says = "tso of sh0 was changed by something else"
+            three.says = {"beta": "tso of sh0 was changed by something else"}
             await loan.check()
     assert len(three.of(wire.ReturnLease)) == 3

@@ -309,6 +309,8 @@ async def test_an_end_tells_which_and_when_and_brings_it_up_with_the_lease(
 class End_:
     """One that notes what it was asked."""
 
+    lost = False
+
     def __init__(self, clock: float, refuses: bool = False) -> None:
         self.heard: list[bool] = []
         self.clock, self.refuses = clock, refuses

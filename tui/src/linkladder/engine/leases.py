@@ -19,7 +19,7 @@ from linkladder.peer import PeerLost, Refused
 SECONDS = 15.0  # seconds without a word from the near end after which an end puts its settings back
 RENEWAL = 4.0
 STEP = 60.0  # seconds within which the trial must come a step further, or its leases are renewed no more
-ANSWER = 120.0  # seconds that a slow end may take to lend
+ANSWER = 120.0  # seconds that a slow end may take to lend, or to read back what it has lent
 Settings = tuple[Setting, ...]
 ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end is changed, this one can still say so
 
@@ -41,7 +41,7 @@ class Loan:
         self._taken: list[Side] = []
         self._held: list[Side] = []  # those of them that have confirmed it
         self._renewing: list[asyncio.Task[None]] = []
-        self._ended = ""
+        self._ended = ""  # why settings are not in force any more: then none are renewed
         self._until = 0.0  # the moment until which the leases are renewed, unless the trial comes further
         self.commands: tuple[Command, ...] = ()
 
@@ -62,23 +62,29 @@ class Loan:
         """Say that the trial has come a step further, and that the next step is done within so many seconds, or STEP.
 
         Without it the leases run out, so that an engine that hangs keeps no end's settings, though its clock goes on.
+        Raises Refused once the loan has ended at one end, as the trial then measures what was not asked.
         """
+        if self._ended:
+            raise Refused(self._ended)
         self._until = time.monotonic() + (most or STEP)
 
     async def check(self) -> None:
-        """Raise Refused if a setting was not in force all the time, since the trial then did not measure what was
-        asked. The tools have ended: now an end that is renewed reads its settings back.
+        """Raise Refused if a setting was not in force all the time, or an end does not tell: the trial did not measure
+        what was asked then. The tools have ended: now an end that is renewed reads its settings back.
         """
 
         async def one(side: Side) -> None:
-            with contextlib.suppress(PeerLost, TimeoutError):  # then it puts back by itself
-                async with asyncio.timeout(RENEWAL):
+            if side.point.lost:
+                return  # its legs have met it, and it puts back by itself
+            try:
+                async with asyncio.timeout(ANSWER):
                     await side.point.ask(wire.RenewLease())
+            except TimeoutError:
+                raise Refused(f"{side.name} did not say within {ANSWER:g} s whether its settings held") from None
 
-        if not self._ended:
-            await asyncio.gather(*map(one, self._held))
-        if self._ended:
-            raise Refused(self._ended)
+        self.progressed(ANSWER)
+        await asyncio.gather(*map(one, self._held))
+        self.progressed()
 
     async def turn(self, down: bool) -> list[tuple[int, wire.SwitchedReply]]:
         """Take the bundle's member down, or up again, at every end that lent it; returns when it happened, and which
@@ -117,6 +123,7 @@ class Loan:
             await asyncio.sleep(RENEWAL)
             if time.monotonic() > self._until:
                 self._ended = f"the trial came no step further for {STEP:g} s, so its settings were put back"
+            if self._ended:
                 return
             try:
                 await side.point.ask(wire.RenewLease())

@@ -134,7 +134,7 @@ class TakeLease(Request[LeaseReply], verb="lease", slow=True, held=True):
 
 
 @dataclass(frozen=True)
-class RenewLease(Request[None], verb="renew"):
+class RenewLease(Request[None], verb="renew", slow=True):
     """Renew the lease; refused if it has ended, as its settings are then no longer in force."""
 
 
