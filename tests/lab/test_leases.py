@@ -225,10 +225,10 @@ def test_loss_of_the_peer(world: LabWorld) -> None:
     """Neither end hears the other: each puts back by itself, the far one when nobody has renewed for 15 s."""
     run = started(world, duration=60)
     with no_control(world):
-        until(world, 45, "beta")  # before the trial would have come to its end
-        run.process.terminate()
+        until(world, 45, *SITES)  # before the trial would have come to its end
+        assert run.process.poll() is None, "it seeks the peer"
+        run.process.terminate()  # before the peer is there again, and the trial done again
         run.process.communicate(timeout=30)
-        until(world, 10, "alpha")
     nothing_is_left(world)
 
 
