@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +14,11 @@ import trials
 from linkladder import host, plan
 from linkladder.agent import lending
 from linkladder.codec import from_json, to_json
+from linkladder.engine import trial
 from linkladder.engine.discarded import carried, discarded, loads_before
+from linkladder.engine.leases import Loan
+from linkladder.engine.leg import RunningLeg
+from linkladder.engine.route import Route, Side
 from linkladder.model import (
     Command,
     End,
@@ -97,6 +104,70 @@ def test_it_is_kept_and_counts_nowhere() -> None:
     assert from_json(TrialResult, to_json(kept)) == kept
     pinged = replace(kept, legs=(*kept.legs, replace(LEG, role=Role.DISCARDED, outcome=Outcome(True, rtt=Rtt(1, 1)))))
     assert pinged.rtt == plain.rtt and pinged.rtt_under_load == plain.rtt_under_load
+
+
+SIZE = Experiment("e", settings=(JUMBO,), discard_first=True)
+
+
+def tried(
+    monkeypatch: pytest.MonkeyPatch, passes: Sequence[int], late: int = 0, exp: Experiment = SIZE
+) -> tuple[tuple[Leg, ...], list[RunningLeg], list[str]]:
+    """What is discarded before a trial on two paths, of which each carries packets up to a size of its own once `late`
+    were sent; the legs after it, and what was run.
+    """
+    ran: list[str] = []
+
+    class Short:
+        def __init__(self, routes: object, exp: Experiment, *_: object) -> None:
+            self.exp = exp
+            ran.append(str(exp.sizes[0] if exp.sizes else exp.protocol))
+
+        async def run(self) -> TrialResult:
+            size = self.exp.sizes[0] if self.exp.sizes else 1500
+            good = [len(ran) > late and size <= most for most in passes]
+            outcomes = [Outcome(True) if one else Outcome(False, Fault.PATH, "not answered") for one in good]
+            return TrialResult("t", 0, tuple(map(Leg, outcomes)))
+
+    sides = [Side(n, cast(Any, None), name, f"10.0.0.{n + 1}", "lo") for n, name in enumerate(("near", "far"))]
+    made = trial.Trial(
+        [Route(cast(Any, None), *sides)] * len(passes), exp, 0, [5301, 5303][: len(passes)], lambda _: None
+    )
+    monkeypatch.setattr(trial, "Trial", Short)
+    monkeypatch.setattr(trial, "READY", 60.0 if late else 0.0)
+    monkeypatch.setattr(trial, "PAUSE", 0.001)
+    before = asyncio.run(made._discard(itertools.count(5400), Loan((), (), ())))
+    return before, made.legs, list(dict.fromkeys(ran))
+
+
+def test_a_path_that_carries_small_packets_alone_is_no_measurement_of_a_large_mtu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, legs, ran = tried(monkeypatch, [1500, 1500])
+    assert ran == ["9000", "1280"], "nothing more is loaded"
+    for leg in legs:
+        assert leg.broken and leg.broken.fault is Fault.PATH
+        assert "no packet of 9000 bytes from 10.0.0.1 was answered by 10.0.0.2" in leg.broken.reason
+    assert before and all(leg.outcome.fault is Fault.PATH for leg in before), "as the judge tells it of the arm"
+
+
+def test_of_several_paths_those_that_carry_it_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, legs, ran = tried(monkeypatch, [9000, 1500])
+    assert [bool(leg.broken) for leg in legs] == [False, True] and ran == ["9000", "1280", "tcp"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "late", "exp"),
+    [
+        (9000, 3, SIZE),  # an adapter that is not up yet
+        (1000, 0, SIZE),  # nobody answers pings, or none above 1000 bytes: that tells nothing of the size set
+        (1500, 0, replace(SIZE, tool="ping", protocol=Protocol.DF, sizes=(1500, 9000))),  # it finds that itself
+    ],
+)
+def test_a_trial_of_which_nothing_is_known_beforehand_goes_on(
+    passes: int, late: int, exp: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, legs, ran = tried(monkeypatch, [passes], late, exp)
+    assert not any(leg.broken for leg in legs) and ran[-1] in ("tcp", "1500")
 
 
 def test_an_adapter_that_has_no_partner_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linkladder.model import End, Experiment, Fault, Leg, Protocol, Role, TrialResult
+from linkladder.engine.route import Route
+from linkladder.model import End, Experiment, Fault, Leg, Outcome, Protocol, Role, TrialResult
+from linkladder.model.settings import SMALLEST_MTU
 from linkladder.plan import DISCARDED
 
 FEW = 10  # pings, where the load is nothing else
+SMALL = SMALLEST_MTU  # bytes that any path carries which answers pings at all
 PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 
 
@@ -34,3 +37,13 @@ def discarded(seen: TrialResult) -> tuple[Leg, ...]:
 def carried(seen: TrialResult) -> bool:
     """Whether the path carried the load; True for a missing tool as well, since waiting would not help there."""
     return seen.ok or seen.fault is not Fault.PATH
+
+
+def blocked(size: int, route: Route) -> Outcome:
+    """Why a path that answers small packets cannot be measured with an MTU of that size."""
+    return Outcome(
+        False,
+        Fault.PATH,
+        f"no packet of {size} bytes from {route.near.address} was answered by {route.far.address}, and packets of "
+        f"{SMALL} bytes are: what lies between the two does not take an MTU of {size}",
+    )

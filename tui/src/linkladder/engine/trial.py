@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, counted_from
 from linkladder.engine.connections import watch_connections
-from linkladder.engine.discarded import carried, discarded, loads_before
+from linkladder.engine.discarded import SMALL, blocked, carried, discarded, loads_before
 from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts, first_second
 from linkladder.engine.live import CardSeconds, LiveSeconds
@@ -125,20 +125,32 @@ class Trial:
 
     async def _discard(self, drawn: Iterator[int], loan: Loan) -> tuple[Leg, ...]:
         """Run short loads until adapters that have just restarted carry packets of the size set, for READY seconds at
-        most. The results are kept, and counted nowhere."""
+        most. The results are kept, and counted nowhere. A leg whose path carries small packets alone is broken: what it
+        carried then would be no measurement of that MTU."""
         found: tuple[Leg, ...] = ()
         until = time.monotonic() + READY
+
+        async def load(exp: Experiment) -> TrialResult:
+            loan.progressed(tools.expected_seconds(exp) + STEP)
+            ports = ports_for(drawn, exp, len(self.routes))
+            return await Trial(
+                self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.path_numbers
+            ).run()
+
         for exp in loads_before(self.exp):
             while True:
-                loan.progressed(tools.expected_seconds(exp) + STEP)
-                ports = ports_for(drawn, exp, len(self.routes))
-                seen = await Trial(
-                    self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.path_numbers
-                ).run()
+                seen = await load(exp)
                 found += discarded(seen)
                 if carried(seen) or time.monotonic() > until:
                     break
                 await asyncio.sleep(PAUSE)
+            if exp.sizes and not self.exp.sizes and not carried(seen):
+                whole, small = seen.loads, (await load(replace(exp, sizes=(SMALL,)))).loads
+                for leg, of_size, of_small in zip(self.legs, whole, small, strict=True):
+                    if of_size.fault is Fault.PATH and of_small.ok:
+                        leg.broken = blocked(exp.sizes[0], leg.route)
+                if all(leg.broken for leg in self.legs):
+                    break
         return found
 
     def _every_outcome(self, outcome: Outcome) -> tuple[Outcome, ...]:
