@@ -6,6 +6,7 @@ import pytest
 
 import synth
 from helpers import SIZES, at_rest, seen, until
+from linkladder.app.home_text import loan_line
 from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
@@ -75,6 +76,20 @@ async def test_a_loan_that_is_out_is_shown_with_its_time_left_and_goes(size: tup
         backend.lent = None
         while "was restarted" in seen(app):
             await pilot.pause(0.1)
+
+
+@pytest.mark.parametrize(
+    ("loan", "colour"),
+    [
+        (OnLoan(("mtu vmx1: 1500 -> 9000",), 12.4), "yellow"),
+        (OnLoan(("mtu vmx1: 1500 -> 9000",), left_behind=True), "bold red"),
+        (OnLoan((), left_behind=True, failed="it is not known which settings"), "bold red"),
+        (OnLoan((), left_behind=True, failed="unknown", notice="this machine was restarted"), "bold red"),
+        (OnLoan((), notice="this machine was restarted"), "yellow"),
+    ],
+)
+async def test_only_what_nothing_will_put_back_is_red(loan: OnLoan, colour: str) -> None:
+    assert loan_line(loan).style == colour
 
 
 async def test_a_loan_is_shown_while_the_other_end_measures_with_this_one() -> None:
