@@ -6,6 +6,7 @@ The journal names a value that is in force already: putting it back is nothing t
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import pwd
 import resource
@@ -330,3 +331,16 @@ def test_a_holder_that_died_before_it_heard_of_the_arming_is_gone() -> None:
         undo.sendall(ARMED)
         holder.close()
         assert wait(undo.fileno(), 5.0, b"") == "closed"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_is_set_moves_no_deadline(hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set at each look at it: put forward it would end a loan at once, put back never."""
+    clock = itertools.count(time.time(), 3600 * hours)
+    holder, undo = socket.socketpair()
+    with holder, undo:
+        began = time.monotonic()
+        monkeypatch.setattr(time, "time", lambda: next(clock))
+        assert wait(undo.fileno(), 0.5, b"") == "silent"
+        assert time.monotonic() - began >= 0.5
