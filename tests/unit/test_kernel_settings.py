@@ -86,6 +86,8 @@ def test_what_a_system_has_not_or_has_already_is_said_and_left_out() -> None:
     )
     assert why("delayed-ack", "off", linux, other) == {"the kernel of alpha has no delayed-ack"}
     assert why("sack", "off", linux, other) == set()
+    assert why("ecn", "on", linux, other) == {"the kernel of alpha has no ecn"}, "it tells other sysctls"
+    assert why("ecn", "on", HostFacts("alpha", "Linux"), HostFacts("beta", "FreeBSD")) == set(), "they tell none"
     (said,) = why("sack", "on", linux, other)
     assert "is on already" in said
     (said,) = why("receive-buffer", "6291456", linux, HostFacts("beta", "Linux", sysctls=PRESENT))

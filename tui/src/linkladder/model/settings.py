@@ -258,8 +258,9 @@ class Setting:
             return there[0] if self.value in there else "" if not there else None
         if not (name := self.sysctl(host.os)):
             return None
-        present = host.sysctls.get(name, "")
-        if self.kind is SettingKind.STACK and host.tcp_stacks and self.value not in host.tcp_stacks:
+        present = host.sysctls.get(name, None if host.sysctls else "")  # who tells none may have it
+        unknown_stack = self.kind is SettingKind.STACK and host.tcp_stacks and self.value not in host.tcp_stacks
+        if present is None or unknown_stack:
             return None
         return self.value if present and self.in_kernel(host.os, present) == present else present
 
