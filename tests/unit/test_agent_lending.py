@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from linkladder import host, wire
 from linkladder.agent import Service
 from linkladder.agent.lending import control_adapters
+from linkladder.host.freebsd import FreeBSD
 from linkladder.model import End, HostFacts, Nic, Setting, SettingKind
 
 ADDRESSES = {"192.0.2.1": "vmx1", "192.0.2.2": "vmx0", "192.0.2.3": "vmx0.98", "127.0.0.1": "lo0"}
+IFCONFIG = {
+    "vlan5": "\tvlan: 5 vlanproto: 802.1q vlanpcp: 0 parent interface: vmx1\n",
+    "lagg0": "\tlaggport: vmx1 flags=4<ACTIVE>\n\tlaggport: vmx2 flags=4<ACTIVE>\n",
+    "bridge0": "\tmember: vmx3 flags=143<LEARNING,DISCOVER,AUTOEDGE,AUTOPTP>\n\tmember: vlan5 flags=143<LEARNING>\n",
+}
 NINE = (Setting(SettingKind.MTU, "9000"),)
 
 
@@ -21,6 +28,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     nics = tuple(replace(Nic("vmx1"), name=name, loopback=name == "lo0") for name in dict.fromkeys(ADDRESSES.values()))
     monkeypatch.setattr(host, "interface_of", lambda address: ADDRESSES.get(address, ""))
     monkeypatch.setattr(host, "route_interface", lambda remote: "vmx0" if remote == "198.51.100.7" else "")
+    monkeypatch.setattr(host, "below", lambda name: FreeBSD.below(cast(Any, None), name))
+    monkeypatch.setattr("linkladder.priv.appliance.capture", lambda argv: IFCONFIG.get(argv[-1], ""))
     monkeypatch.setattr(host, "facts", lambda: replace(HostFacts("alpha"), nics=nics))
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
 
@@ -50,6 +59,18 @@ async def test_who_has_not_reserved_borrows_nothing(machine: None) -> None:
 )
 async def test_the_adapter_that_carries_control_is_never_changed(machine: None, address: str, reason: str) -> None:
     assert reason in await refusal(address)
+
+
+@pytest.mark.parametrize("control", ["vlan5", "lagg0", "bridge0", "vmx1.7"])
+async def test_nor_is_what_control_stands_upon(machine: None, control: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "route_interface", lambda remote: control)
+    assert "vmx1 carries control" in await refusal("192.0.2.1")
+
+
+async def test_nor_what_stands_upon_the_same_card(machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ADDRESSES, "192.0.2.5", "vlan5")
+    monkeypatch.setattr(host, "route_interface", lambda remote: "lagg0")
+    assert "vlan5 carries control" in await refusal("192.0.2.5")
 
 
 async def test_what_is_not_known_is_not_risked(machine: None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from linkladder import phrases
 from linkladder.host.freebsd_lagg import lagg
-from linkladder.host.linux_bond import bond
+from linkladder.host.linux_bond import below, bond
 from linkladder.judge.bundles import member_shares
 from linkladder.model import (
     EndRecord,
@@ -88,6 +88,13 @@ def test_a_linux_bond_is_read_from_the_kernel_s_files(tmp_path: Path) -> None:
     assert seen and (seen.protocol, seen.hash, seen.active) == ("lacp", "layer3+4", 1)
     assert "eth0 (nobody answers LACP)" in phrases.bundle(seen)
     assert bond("eth0", str(tmp_path)) is None and bond("lo") is None
+
+
+def test_linux_tells_upon_what_an_interface_stands(tmp_path: Path) -> None:
+    for upper, lower in (("br0", "bond0.7"), ("bond0.7", "bond0"), ("bond0", "eth0"), ("bond0", "eth1"), ("br0", "v0")):
+        (tmp_path / upper / f"lower_{lower}").mkdir(parents=True)
+    assert below("br0", str(tmp_path)) == {"bond0.7", "bond0", "eth0", "eth1", "v0"}
+    assert below("eth0", str(tmp_path)) == below("gone", str(tmp_path)) == frozenset()
 
 
 def test_the_share_of_each_member_is_told_beside_the_odds_of_hashing() -> None:

@@ -101,7 +101,9 @@ def _refusing() -> Iterator[None]:
 
 
 def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
-    """The adapters that must stay as they are: of the given addresses, and those by which people and peers come in."""
+    """The adapters that must stay as they are: of the given addresses, those by which people and peers come in, and all
+    that these stand upon.
+    """
     from linkladder.host import switches  # imported late, as only an agent that lends needs it
 
     login = os.environ.get("SSH_CONNECTION", "").split()  # the connection of the channel that we serve
@@ -111,7 +113,8 @@ def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
         if not name:
             raise wire.Refused(f"it is not known by which adapter {address} is reached, so none is changed")
         found.add(name)
-    return frozenset(found - {""})
+    found -= {""}
+    return frozenset(found).union(*map(host.below, found))
 
 
 async def _still_down(adapters: Iterable[str]) -> str:
@@ -138,7 +141,7 @@ def _adapter(address: str, control: frozenset[str]) -> str:
         raise wire.Refused(f"{name} is the loopback, whose settings are the whole machine's")
     if not control:
         raise wire.Refused("it is not known which adapter carries control, so none is changed")
-    if _trunk(name) in map(_trunk, control):
+    if _carries_control(name, control):
         raise wire.Refused(f"{name} carries control, which a change could cut off: give the path an adapter of its own")
     return name
 
@@ -151,13 +154,13 @@ def _member(setting: Setting, adapters: list[str], control: frozenset[str], lent
     if not 1 <= number <= len(names) or len(names) < FEWEST_CARDS:
         raise wire.Refused(f"{adapters[0]} is no bundle of which a member {number} could go down")
     name = names[number - 1]
-    if _trunk(name) in map(_trunk, control):
+    if _carries_control(name, control):
         raise wire.Refused(f"{name} carries control, which would be cut off: it stays up")
     if not lent and host.setting("member", name) != UP:
         raise wire.Refused(f"{name} is down already")
     return name
 
 
-def _trunk(name: str) -> str:
-    """The physical adapter below a VLAN; a change of one affects the other. Any other name stays as it is."""
-    return name.partition(".")[0]
+def _carries_control(name: str, control: frozenset[str]) -> bool:
+    """Whether the adapter, or one that it stands upon, is one of control's: a change of one affects the other."""
+    return not control.isdisjoint({name, *host.below(name)})

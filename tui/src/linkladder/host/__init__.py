@@ -29,6 +29,7 @@ __all__ = [
     "SocketStat",
     "addresses_of",
     "arp_direct",
+    "below",
     "boot_id",
     "bundle",
     "confined",
@@ -155,6 +156,11 @@ def route_interface(remote: str, local: str = "") -> str:
 def bundle(interface: str) -> Bundle | None:
     """The bundle that the interface stands for; None if it is a single card."""
     return backend().bundle(interface)
+
+
+def below(interface: str) -> frozenset[str]:
+    """The interfaces upon which this one stands, down to the cards: a VLAN, a bundle, a bridge or one upon another."""
+    return backend().below(interface)
 
 
 def same_subnet(local: str, remote: str) -> bool:

@@ -83,6 +83,11 @@ class FreeBSD:
     def bundle(self, name: str) -> Bundle | None:
         return lagg(output(["ifconfig", "-v", name])) if name.startswith("lagg") else None
 
+    def below(self, name: str) -> frozenset[str]:
+        from linkladder.priv.appliance import below  # imported late, as only an end that lends asks
+
+        return frozenset(below(name))
+
     def core_times(self) -> tuple[CoreTimes, ...]:
         ticks, hertz = self._calls.core_ticks()
         times = [CoreTimes((t[0] + t[1]) / hertz, t[2] / hertz, t[3] / hertz, t[4] / hertz) for t in ticks]

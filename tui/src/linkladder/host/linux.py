@@ -9,7 +9,7 @@ from dataclasses import replace
 from linkladder.host import addresses, linux_text
 from linkladder.host.cores import by_core, ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
-from linkladder.host.linux_bond import bond
+from linkladder.host.linux_bond import below, bond
 from linkladder.host.linux_carrier import carriers_lost
 from linkladder.host.linux_queues import queue_cores, queues, sending_queues, served_by
 from linkladder.host.programs import document, output, read
@@ -67,6 +67,9 @@ class Linux:
         from linkladder.host.linux_multipath import multipath  # imported late, as it is seldom needed
 
         return bond(name) or multipath(name)
+
+    def below(self, name: str) -> frozenset[str]:
+        return below(name)
 
     def core_times(self) -> tuple[CoreTimes, ...]:
         times = [t for t, _ in linux_text.core_times(read("/proc/stat"), TICKS)]

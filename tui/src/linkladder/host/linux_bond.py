@@ -1,6 +1,8 @@
-"""Reads a Linux bond from /sys/class/net."""
+"""Reads from /sys/class/net of Linux what an interface stands upon, and a bond."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from linkladder.host.programs import read
 from linkladder.model import Bundle, Member
@@ -19,6 +21,12 @@ def bond(name: str, root: str = "/sys/class/net") -> Bundle | None:
     policy = read(f"{root}/{name}/bonding/xmit_hash_policy").partition(" ")[0]
     active = sum(member.active for member in found)
     return Bundle(NAMES.get(mode, mode), policy, found, {"mode": mode}, active)
+
+
+def below(name: str, root: str = "/sys/class/net") -> frozenset[str]:
+    """The interfaces upon which a VLAN, a bond, a bridge or one upon another stands."""
+    found = frozenset(link.name.removeprefix("lower_") for link in Path(root, name).glob("lower_*"))
+    return found.union(*(below(one, root) for one in found))
 
 
 def _member(port: str, partner: str, root: str) -> Member:
