@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,39 +24,47 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
 
 NINE = 'settings = [{kind = "mtu", value = 9000, ends = "both"}, {kind = "tso", value = false, ends = "far"}]'
 SITES = ("alpha", "beta")
-BEFORE = {site: ("1500", "on") for site in SITES}
 INSIDE = {"alpha": ("9000", "on"), "beta": ("9000", "off")}
 TIMES = range(3)
 UNDOING = re.compile(r"linkladder\.(priv \w+ undo|settings )")
 
 
+class LoanWorld(LabWorld):
+    """The lab, and how its machines were before any loan."""
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        super().__init__(lab, folder)
+        self.before = now(self)
+
+
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoanWorld]:
     with Lab("lls", inside=GENTLE).paired() as lab:
-        yield LabWorld(lab, tmp_path_factory.mktemp("settings"))
+        yield LoanWorld(lab, tmp_path_factory.mktemp("settings"))
 
 
-def now(world: LabWorld) -> dict[str, tuple[str, str]]:
-    """MTU and TSO of the path's adapters, as the system's own programs tell."""
-    found = {}
-    for site in SITES:
-        mtu = json.loads(world.run(site, "ip -j link show dev sh0"))[0]["mtu"]
-        offloads = world.run(site, "ethtool -k sh0").splitlines()
-        tso = next(line.split()[1] for line in offloads if line.startswith("tcp-segmentation-offload"))
-        found[site] = (str(mtu), tso)
-    return found
+def now(world: LabWorld) -> dict[str, str]:
+    """The MTU and every offload of the path's adapters and the congestion control, as the system itself tells them."""
+    mtu, congestion = "cat /sys/class/net/sh0/mtu", "cat /proc/sys/net/ipv4/tcp_congestion_control"
+    return {site: world.run(site, f"{mtu} && ethtool -k sh0 && {congestion}") for site in SITES}
 
 
-def until(world: LabWorld, seconds: float, *sites: str) -> float:
+def lent(world: LabWorld) -> dict[str, tuple[str, str]]:
+    """MTU and TSO of them."""
+    tso = re.compile(r"^tcp-segmentation-offload: (\w+)", re.MULTILINE)
+    return {site: (told.split()[0], tso.findall(told)[0]) for site, told in now(world).items()}
+
+
+def until(world: LoanWorld, seconds: float, *sites: str) -> float:
     """How long it took until these sites were as before."""
     began = time.monotonic()
-    as_before = lambda: True if all(now(world)[site] == BEFORE[site] for site in sites) else None  # noqa: E731
+    as_before = lambda: True if all(now(world)[site] == world.before[site] for site in sites) else None  # noqa: E731
     mischief.until(as_before, seconds, f"{sites} are not as before")
     return time.monotonic() - began
 
 
 @contextlib.contextmanager
-def no_control(world: LabWorld) -> Iterator[None]:
+def no_control(world: LoanWorld) -> Iterator[None]:
     world.run("alpha", "ip link set mg0 down")
     try:
         yield
@@ -63,21 +72,21 @@ def no_control(world: LabWorld) -> Iterator[None]:
         world.run("alpha", "ip link set mg0 up")
 
 
-def started(world: LabWorld, duration: int = 8) -> mischief.Run:
+def started(world: LoanWorld, duration: int = 8) -> mischief.Run:
     """A run whose settings are in force and whose client runs."""
     run = mischief.Run(world, mischief.plan_text(world, duration=duration, more=NINE))
 
     def inside() -> bool | None:
         if run.process.poll() is not None:
             raise AssertionError(f"it ended: {run.process.communicate()} {[t.reason for t in run.trials()]}")
-        return now(world) == INSIDE or None
+        return lent(world) == INSIDE or None
 
     mischief.until(inside, mischief.PATIENCE, "the settings did not come into force")
     mischief.tool(world, "alpha", "-c")
     return run
 
 
-def process(world: LabWorld, site: str, *words: str) -> int:
+def process(world: LoanWorld, site: str, *words: str) -> int:
     def find() -> int | None:
         lines = world.processes(site).items()
         return next((pid for pid, line in lines if set(words) <= set(line.split())), None)
@@ -86,7 +95,7 @@ def process(world: LabWorld, site: str, *words: str) -> int:
     return found
 
 
-def undo(world: LabWorld, site: str) -> int:
+def undo(world: LoanWorld, site: str) -> int:
     return process(world, site, "linkladder.priv", "undo")
 
 
@@ -95,22 +104,22 @@ def kill(*pids: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def journal(world: LabWorld, site: str) -> str:
+def journal(world: LoanWorld, site: str) -> str:
     path = world.lab.state(site) / "settings.journal"
     return path.read_text() if path.exists() else ""
 
 
-def left(world: LabWorld) -> list[str]:
+def left(world: LoanWorld) -> list[str]:
     lines = [line for site in SITES for line in world.processes(site).values() if UNDOING.search(line)]
     return lines + [text for site in SITES if (text := journal(world, site))]
 
 
-def nothing_is_left(world: LabWorld) -> None:
+def nothing_is_left(world: LoanWorld) -> None:
     until(world, 20, *SITES)
     mischief.until(lambda: True if not left(world) else None, 5, "an undo process or a journal is left")
 
 
-def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: LabWorld) -> None:
+def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: LoanWorld) -> None:
     run = started(world, duration=4)
     assert all(UNDOING.search(" ".join(world.processes(site).values())) for site in SITES)
     assert json.loads(journal(world, "beta"))["entries"][0]["old"] == "1500"
@@ -126,7 +135,7 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: Lab
     ]  # fmt: skip
 
 
-def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld) -> None:
+def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LoanWorld) -> None:
     name = "/proc/sys/net/ipv4/tcp_congestion_control"
     before = [world.run(site, f"cat {name}").strip() for site in SITES]
     other = "reno" if before[0] != "reno" else "cubic"
@@ -152,7 +161,7 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(world: LabWorld, site: str) -> None:
+def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(world: LoanWorld, site: str) -> None:
     run = started(world, duration=4)
     world.run(site, "ip link set sh0 mtu 8000")
     assert run.wait() == 1
@@ -162,7 +171,7 @@ def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(
     assert not trial.ok and said in trial.reason, trial.reason
 
 
-def test_what_somebody_changed_before_the_holder_died_is_put_back_and_told(world: LabWorld) -> None:
+def test_what_somebody_changed_before_the_holder_died_is_put_back_and_told(world: LoanWorld) -> None:
     for site in SITES:  # of the tests before
         (world.lab.state(site) / "settings.notice").unlink(missing_ok=True)
     run = started(world)
@@ -180,7 +189,7 @@ def test_what_somebody_changed_before_the_holder_died_is_put_back_and_told(world
 
 
 @pytest.mark.parametrize("time", TIMES)
-def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
+def test_kill_9_of_the_agent(world: LoanWorld, time: int) -> None:
     run = started(world)
     with no_control(world):  # so that no new agent does it
         kill(mischief.agent(world))
@@ -190,7 +199,7 @@ def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
 
 
 @pytest.mark.parametrize("time", TIMES)
-def test_kill_9_of_the_run(world: LabWorld, time: int) -> None:
+def test_kill_9_of_the_run(world: LoanWorld, time: int) -> None:
     run = started(world)
     kill(process(world, "alpha", "linkladder", "run"))
     run.process.communicate(timeout=20)
@@ -200,7 +209,7 @@ def test_kill_9_of_the_run(world: LabWorld, time: int) -> None:
 
 
 @pytest.mark.parametrize("time", TIMES)
-def test_kill_9_of_the_undo_processes(world: LabWorld, time: int) -> None:
+def test_kill_9_of_the_undo_processes(world: LoanWorld, time: int) -> None:
     """Others take their places at once, so that a kill of their holders after it leaves nothing changed."""
     run = started(world)
     first = {site: undo(world, site) for site in SITES}
@@ -214,14 +223,14 @@ def test_kill_9_of_the_undo_processes(world: LabWorld, time: int) -> None:
     nothing_is_left(world)
 
 
-def test_kill_9_of_the_agent_and_its_undo_at_once_is_put_back_by_the_next_channel(world: LabWorld) -> None:
+def test_kill_9_of_the_agent_and_its_undo_at_once_is_put_back_by_the_next_channel(world: LoanWorld) -> None:
     run = started(world)
     kill(undo(world, "beta"), mischief.agent(world))
     assert run.wait() == 0
     nothing_is_left(world)
 
 
-def test_loss_of_the_peer(world: LabWorld) -> None:
+def test_loss_of_the_peer(world: LoanWorld) -> None:
     """Neither end hears the other: each puts back by itself, the far one when nobody has renewed for 15 s."""
     run = started(world, duration=60)
     with no_control(world):
@@ -249,7 +258,7 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LabWorld) -> None:
+def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LoanWorld) -> None:
     """What waits for the tools waits for ever; renewing is a task of its own in the same process, and goes on."""
     plan = f"{world.folder}/hangs.toml"
     world.write("alpha", plan, mischief.plan_text(world, duration=4, more=NINE))
@@ -257,7 +266,7 @@ def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LabWo
     argv = world.lab.command("alpha", [sys.executable, "-c", HANGS, "run", "--plan", plan, "--peer", "beta"])
     run = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        mischief.until(lambda: True if now(world) == INSIDE else None, 60, "the settings did not come into force")
+        mischief.until(lambda: True if lent(world) == INSIDE else None, 60, "the settings did not come into force")
         until(world, 60, *SITES)
         assert run.poll() is None, "it still hangs"
     finally:
@@ -267,7 +276,7 @@ def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LabWo
     mischief.no_tool_left(world)
 
 
-def failed(world: LabWorld, plan: str) -> str:
+def failed(world: LoanWorld, plan: str) -> str:
     run = mischief.Run(world, plan)
     run.wait()
     nothing_is_left(world)
@@ -276,20 +285,20 @@ def failed(world: LabWorld, plan: str) -> str:
     return trial.reason
 
 
-def test_the_adapter_that_carries_control_stays_as_it_is(world: LabWorld) -> None:
+def test_the_adapter_that_carries_control_stays_as_it_is(world: LoanWorld) -> None:
     control = [world.lab.address(site, "control") for site in SITES]
     path = f'[path.same-host]\nlocal = "{control[0]}"\nremote = "{control[1]}"\npeer = "beta"\n'
     text = mischief.plan_text(world, duration=2, more=f"{NINE}\n{path}")
     assert "mg0 carries control" in failed(world, text)
 
 
-def test_what_a_machine_refuses_fails_the_trial_and_says_so(world: LabWorld) -> None:
+def test_what_a_machine_refuses_fails_the_trial_and_says_so(world: LoanWorld) -> None:
     """The ceilings of what a program may ask for are the whole machine's, and no namespace may write them."""
     text = mischief.plan_text(world, duration=2, more='settings = [{kind = "send-ceiling", value = 1048576}]')
     assert "net.core.wmem_max" in failed(world, text)
 
 
-def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LabWorld) -> None:
+def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LoanWorld) -> None:
     run = started(world)
     with_undo, measuring = undo(world, "alpha"), process(world, "alpha", "linkladder", "run")
     os.kill(measuring, signal.SIGSTOP)  # so that it starts no other in the killed one's place
@@ -324,7 +333,7 @@ print(asyncio.run(keeping.tried(keeping.Winners(wanted, (Path(sys.argv[2], sys.a
 """
 
 
-def trying(world: LabWorld, seconds: float) -> subprocess.Popen[str]:
+def trying(world: LoanWorld, seconds: float) -> subprocess.Popen[str]:
     """What won is in force on alpha, and a person is asked whether to keep it."""
     here, there = (world.lab.address(site, "same-host") for site in SITES)
     argv = world.lab.command("alpha", [sys.executable, "-c", TRYING, f"{seconds:g}", here, there])
@@ -332,18 +341,18 @@ def trying(world: LabWorld, seconds: float) -> subprocess.Popen[str]:
     process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     assert process.stdout
     assert process.stdout.readline() == "mtu sh0: 1500 -> 9000\n", process.communicate()
-    assert now(world)["alpha"][0] == "9000"
+    assert lent(world)["alpha"][0] == "9000"
     return process
 
 
 @pytest.mark.parametrize(("typed", "answer"), [("yes", "True"), ("no", "False")])
-def test_what_is_tried_before_it_is_kept_is_put_back_with_the_answer(world: LabWorld, typed: str, answer: str) -> None:
+def test_what_is_tried_before_it_is_kept_is_put_back_with_the_answer(world: LoanWorld, typed: str, answer: str) -> None:
     process = trying(world, 60)
     assert process.communicate(f"{typed}\n", 20)[0] == f"{answer}\n"
     nothing_is_left(world)
 
 
-def test_who_is_cut_off_by_what_is_tried_has_it_put_back_when_time_is_up(world: LabWorld) -> None:
+def test_who_is_cut_off_by_what_is_tried_has_it_put_back_when_time_is_up(world: LoanWorld) -> None:
     process = trying(world, 2)
     until(world, 15, "alpha")
     assert process.poll() is None, "nobody has answered"
@@ -351,14 +360,14 @@ def test_who_is_cut_off_by_what_is_tried_has_it_put_back_when_time_is_up(world: 
     nothing_is_left(world)
 
 
-def test_what_is_tried_is_put_back_when_the_one_who_asks_is_killed(world: LabWorld) -> None:
+def test_what_is_tried_is_put_back_when_the_one_who_asks_is_killed(world: LoanWorld) -> None:
     process = trying(world, 60)
     process.kill()
     process.communicate()
     nothing_is_left(world)
 
 
-def test_a_bundle_that_linux_does_not_lend_is_told_and_left_out(world: LabWorld) -> None:
+def test_a_bundle_that_linux_does_not_lend_is_told_and_left_out(world: LoanWorld) -> None:
     lagg = 'settings = [{kind = "lagg", value = "roundrobin"}]'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, more=lagg))
     told = run.process.communicate(timeout=60)
@@ -367,4 +376,4 @@ def test_a_bundle_that_linux_does_not_lend_is_told_and_left_out(world: LabWorld)
     assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
     notes = [note for note in document.run.notes if "left out" in note]
     assert any("runs Linux, and bundles are made on loan by FreeBSD's lagg alone" in note for note in notes), notes
-    assert now(world) == BEFORE
+    assert now(world) == world.before

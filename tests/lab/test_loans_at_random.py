@@ -19,8 +19,7 @@ import pytest
 
 import mischief
 from network import GENTLE
-from test_failures import LabWorld
-from test_leases import BEFORE, NINE, SITES, UNDOING, journal, no_control, nothing_is_left, now
+from test_leases import SITES, UNDOING, LoanWorld, journal, no_control, nothing_is_left, now
 from test_loans_in_need import another, full_disk, none_in_force, on_small_disks, plug_in, vanish
 from world import Lab
 
@@ -28,18 +27,23 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
 MANY = int(os.environ.get("LINKLADDER_LOAN_FAILURES", "0"))
 SPAN = 7.0  # seconds from the first change to the last, with a trial of two seconds between them
-HELPER = re.compile(r"linkladder\.priv \w+ (mtu|iface-flags)")
-Failure = Callable[[LabWorld, mischief.Run], AbstractContextManager[None]]
+HELPER = re.compile(r"linkladder\.priv \w+ (mtu|iface-flags|sysctl)")
+LENT = """settings = [
+  {kind = "mtu", value = 9000, ends = "both"},
+  {kind = "tso", value = false, ends = "far"},
+  {kind = "congestion", value = "reno", ends = "both"},
+]"""
+Failure = Callable[[LoanWorld, mischief.Run], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoanWorld]:
     name = f"llr{os.environ.get('LINKLADDER_LOAN_LAB', '')}"
     with Lab(name, inside=GENTLE).paired() as lab, on_small_disks(lab):
-        yield LabWorld(lab, tmp_path_factory.mktemp("random"))
+        yield LoanWorld(lab, tmp_path_factory.mktemp("random"))
 
 
-def running(world: LabWorld, site: str, what: re.Pattern[str]) -> list[int]:
+def running(world: LoanWorld, site: str, what: re.Pattern[str]) -> list[int]:
     return [pid for pid, line in world.processes(site).items() if what.search(line)]
 
 
@@ -56,7 +60,7 @@ def kill(pids: list[int]) -> None:
 
 def killed(*victims: tuple[str, re.Pattern[str]]) -> Failure:
     @contextlib.contextmanager
-    def failure(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+    def failure(world: LoanWorld, run: mischief.Run) -> Iterator[None]:
         pids = [pid for site, what in victims for pid in running(world, site, what)]
         print(f"killed {len(pids)}")
         kill(pids)
@@ -66,7 +70,7 @@ def killed(*victims: tuple[str, re.Pattern[str]]) -> Failure:
 
 
 @contextlib.contextmanager
-def helper_killed(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+def helper_killed(world: LoanWorld, run: mischief.Run) -> Iterator[None]:
     """The next one that is seen at either end, while it makes a change or puts one back."""
     while run.process.poll() is None:
         if pids := [pid for site in SITES for pid in running(world, site, HELPER)]:
@@ -77,24 +81,24 @@ def helper_killed(world: LabWorld, run: mischief.Run) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def peer_lost(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+def peer_lost(world: LoanWorld, run: mischief.Run) -> Iterator[None]:
     """For long enough that the far end puts back by itself, or for less."""
     with no_control(world):
         time.sleep(random.uniform(0, 20))
         if random.random() < 0.5:
-            mischief.until(lambda: True if now(world)["beta"] == BEFORE["beta"] else None, 45, "beta kept them")
+            mischief.until(lambda: True if now(world)["beta"] == world.before["beta"] else None, 45, "beta kept them")
     yield
 
 
 @contextlib.contextmanager
-def disk_full(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+def disk_full(world: LoanWorld, run: mischief.Run) -> Iterator[None]:
     with full_disk(world, random.choice(SITES)):
         yield
         none_in_force(world)
 
 
 @contextlib.contextmanager
-def adapter_vanished(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+def adapter_vanished(world: LoanWorld, run: mischief.Run) -> Iterator[None]:
     """What is not known to be put back is said, and keeps a run from starting until the adapter is there again."""
     vanish(world)
     yield
@@ -126,8 +130,8 @@ BY_THE_NEXT = ("the run and its undo", "the agent and its undo", "everything her
 
 @pytest.mark.parametrize("draw", range(max(1, MANY)))
 @pytest.mark.parametrize("kind", KINDS if MANY else ["everything here", "an adapter gone"])
-def test_a_failure_at_a_random_moment(world: LabWorld, kind: str, draw: int) -> None:
-    run = mischief.Run(world, mischief.plan_text(world, duration=2, more=NINE))
+def test_a_failure_at_a_random_moment(world: LoanWorld, kind: str, draw: int) -> None:
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, more=LENT))
     lent = mischief.until(lambda: [s for s in SITES if running(world, s, UNDOING)] or None, 30, "nothing was changed")
     moment = random.uniform(0, SPAN)
     time.sleep(moment)

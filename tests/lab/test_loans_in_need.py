@@ -14,8 +14,7 @@ import pytest
 import mischief
 from network import GENTLE
 from spaces import ip
-from test_failures import LabWorld
-from test_leases import NINE, SITES, journal, nothing_is_left, now, started
+from test_leases import NINE, SITES, LoanWorld, journal, nothing_is_left, now, started
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
@@ -37,7 +36,7 @@ def on_small_disks(lab: Lab) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def full_disk(world: LabWorld, site: str) -> Iterator[None]:
+def full_disk(world: LoanWorld, site: str) -> Iterator[None]:
     filler = world.lab.state(site) / "filler"
     fill(filler)
     try:
@@ -52,34 +51,34 @@ def fill(filler: Path) -> None:
             pass
 
 
-def vanish(world: LabWorld) -> None:
+def vanish(world: LoanWorld) -> None:
     """The path's adapter is gone, at both ends as it is a pair."""
     ip("-n", world.lab.space("beta"), "link", "delete", "sh0")
 
 
-def plug_in(world: LabWorld) -> None:
+def plug_in(world: LoanWorld) -> None:
     world.lab._pair("sh0", "same-host")
     world.lab.pace("sh0", world.lab.inside or 0.0)
 
 
-def another(world: LabWorld) -> tuple[int, str]:
+def another(world: LoanWorld) -> tuple[int, str]:
     """A further run: what it returns, and what it says."""
     run = mischief.Run(world, mischief.plan_text(world, duration=1), name="next")
     said = "".join(run.process.communicate(timeout=60))
     return run.process.returncode, said
 
 
-def none_in_force(world: LabWorld) -> None:
-    assert now(world) == {site: ("1500", "on") for site in SITES}
+def none_in_force(world: LoanWorld) -> None:
+    assert now(world) == world.before
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoanWorld]:
     with Lab("lxn", inside=GENTLE).paired() as lab, on_small_disks(lab):
-        yield LabWorld(lab, tmp_path_factory.mktemp("need"))
+        yield LoanWorld(lab, tmp_path_factory.mktemp("need"))
 
 
-def test_an_adapter_that_vanishes_is_not_taken_for_put_back(world: LabWorld) -> None:
+def test_an_adapter_that_vanishes_is_not_taken_for_put_back(world: LoanWorld) -> None:
     run = started(world)
     vanish(world)
     _, told = run.process.communicate(timeout=90)
@@ -98,7 +97,7 @@ def test_an_adapter_that_vanishes_is_not_taken_for_put_back(world: LabWorld) -> 
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_on_a_full_disk_nothing_is_lent(world: LabWorld, site: str) -> None:
+def test_on_a_full_disk_nothing_is_lent(world: LoanWorld, site: str) -> None:
     """What was before could not be remembered."""
     with full_disk(world, site):
         run = mischief.Run(world, mischief.plan_text(world, duration=2, more=NINE))
@@ -114,7 +113,7 @@ def test_on_a_full_disk_nothing_is_lent(world: LabWorld, site: str) -> None:
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_on_a_full_disk_everything_is_put_back(world: LabWorld, site: str) -> None:
+def test_on_a_full_disk_everything_is_put_back(world: LoanWorld, site: str) -> None:
     run = started(world)
     with full_disk(world, site):
         run.process.communicate(timeout=90)

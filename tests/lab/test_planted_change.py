@@ -10,8 +10,7 @@ import mischief
 from linkladder import judge
 from linkladder.model import Role
 from linkladder.verdicts import Answer, Measured
-from test_failures import LabWorld
-from test_leases import nothing_is_left
+from test_leases import LoanWorld, nothing_is_left
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
@@ -30,13 +29,13 @@ control = true
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoanWorld]:
     with Lab("llx").paired() as lab:
-        yield LabWorld(lab, tmp_path_factory.mktemp("changes"))
+        yield LoanWorld(lab, tmp_path_factory.mktemp("changes"))
 
 
 @pytest.mark.alone  # work per core is what it measures, so nothing else may have the cores
-def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: LabWorld) -> None:
+def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: LoanWorld) -> None:
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
     assert run.wait() == 0
@@ -54,7 +53,7 @@ def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: La
     assert per_core.ratio is not None and per_core.ratio < 0.8
 
 
-def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: LabWorld) -> None:
+def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: LoanWorld) -> None:
     """On these cards large sends change neither; the loads and the pings are arms of their own."""
     pinged = PINGED.format(rung=world.rung)
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
@@ -72,7 +71,7 @@ def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: La
     assert any("Noise floor: the same again" in said for said in judged.judgement.findings)
 
 
-def test_what_the_machines_have_already_is_left_out_and_told_of(world: LabWorld) -> None:
+def test_what_the_machines_have_already_is_left_out_and_told_of(world: LoanWorld) -> None:
     more = 'settings = {kind = "mtu", value = 1500}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
     assert run.wait() == 0
@@ -83,7 +82,7 @@ def test_what_the_machines_have_already_is_left_out_and_told_of(world: LabWorld)
     assert "nothing is left to compare it with" in said
 
 
-def test_where_no_adapter_tells_its_cores_the_tool_is_pinned_nowhere_and_that_is_said(world: LabWorld) -> None:
+def test_where_no_adapter_tells_its_cores_the_tool_is_pinned_nowhere_and_that_is_said(world: LoanWorld) -> None:
     """A pair of virtual cards has no queue of its own: whoever sends does its work."""
     more = 'affinity = ["beside", "away"]\nbaseline = {affinity = "free"}\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
