@@ -51,6 +51,22 @@ def now(world: VmWorld, site: str) -> tuple[str, str]:
     return found[1], "on" if flags and "TSO4" in flags[1].split(",") else "off"
 
 
+def card(world: VmWorld, site: str) -> list[str]:
+    """The path's adapter's lines with its MTU and with every option, as the system's own program tells."""
+    said = world.run(site, f"ifconfig {world.path_interface(site)}")
+    return re.findall(r" mtu \d+$|^\toptions=.*$", said, re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def as_before(world: VmWorld) -> Iterator[None]:
+    """Whatever a test does, in the end both cards are as they were, option by option."""
+    before = {site: card(world, site) for site in SITES}
+    assert all(before.values()), before
+    yield
+    now_again = lambda: True if {site: card(world, site) for site in SITES} == before else None  # noqa: E731
+    mischief.until(now_again, 20, f"the cards are not as before, {before}")
+
+
 def put_back(world: VmWorld, *sites: str, within: float) -> float:
     """How long it took until these sites were as before; the limit is multiplied where machines are slow."""
     began = time.monotonic()
