@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,7 +13,8 @@ import pytest
 from linkladder import wire
 from linkladder.engine import leases
 from linkladder.engine.route import Route, Side
-from linkladder.model import End, Setting, SettingKind
+from linkladder.engine.trial import NoLegLeft, Trial
+from linkladder.model import End, Experiment, Fault, Outcome, Setting, SettingKind
 from linkladder.peer import PeerLost, Refused
 
 
@@ -172,6 +174,21 @@ async def test_once_one_end_has_put_back_the_others_are_renewed_no_more(monkeypa
         with pytest.raises(Refused, match="had run out"):
             await loan.check()
     assert len(three.of(wire.ReturnLease)) == 3
+
+
+async def test_a_trial_waits_for_its_tools_no_longer_than_its_loan_lasts() -> None:
+    three = Three()
+    routes = three.mesh()[:1]
+    trial = Trial(routes, Experiment("e", duration=3600), 0, [5301], lambda _: None)
+    loan = leases.Loan((Setting(SettingKind.TSO, "off"),), routes, ["127.0.0.1"])
+    (leg,) = trial.legs
+    leg.progressed = loan.progressed
+    client = SimpleNamespace(exited=asyncio.Event(), live=SimpleNamespace(span=None), quiet=0.0)
+    async with asyncio.timeout(30), loan:
+        asyncio.get_running_loop().call_later(0.1, setattr, loan, "_ended", "the lease had run out")
+        with pytest.raises(NoLegLeft):
+            await trial._every_leg(lambda one: one._wait([cast(Any, client)], math.inf))
+    assert leg.broken == Outcome(False, Fault.TOOL, "the lease had run out")
 
 
 async def test_an_end_that_does_not_say_what_held_fails_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
