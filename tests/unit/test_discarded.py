@@ -110,30 +110,32 @@ SIZE = Experiment("e", settings=(JUMBO,), discard_first=True)
 
 
 def tried(
-    monkeypatch: pytest.MonkeyPatch, passes: Sequence[int], late: int = 0, exp: Experiment = SIZE
+    monkeypatch: pytest.MonkeyPatch, passes: Sequence[int], late: int = 0, ready: float = 0.0, exp: Experiment = SIZE
 ) -> tuple[tuple[Leg, ...], list[RunningLeg], list[str]]:
-    """What is discarded before a trial on two paths, of which each carries packets up to a size of its own once `late`
-    were sent; the legs after it, and what was run.
+    """What is discarded before a trial, of whose paths each carries packets up to a size of its own after `late` tries;
+    the legs after it, and what was run.
     """
     ran: list[str] = []
 
     class Short:
         def __init__(self, routes: object, exp: Experiment, *_: object) -> None:
             self.exp = exp
-            ran.append(str(exp.sizes[0] if exp.sizes else exp.protocol))
+            ran.append(" ".join(map(str, exp.sizes)) or str(exp.protocol))
 
         async def run(self) -> TrialResult:
-            size = self.exp.sizes[0] if self.exp.sizes else 1500
-            good = [len(ran) > late and size <= most for most in passes]
-            outcomes = [Outcome(True) if one else Outcome(False, Fault.PATH, "not answered") for one in good]
-            return TrialResult("t", 0, tuple(map(Leg, outcomes)))
+            return TrialResult("t", 0, tuple(Leg(self.over(most if len(ran) > late else 0)) for most in passes))
+
+        def over(self, most: int) -> Outcome:
+            sizes = self.exp.sizes or (1500,)
+            passed, failed = (tuple(n for n in sizes if (n <= most) is good) for good in (True, False))
+            return Outcome(bool(passed), None if passed else Fault.PATH, path_mtu=PathMtu(passed, failed))
 
     sides = [Side(n, cast(Any, None), name, f"10.0.0.{n + 1}", "lo") for n, name in enumerate(("near", "far"))]
     made = trial.Trial(
         [Route(cast(Any, None), *sides)] * len(passes), exp, 0, [5301, 5303][: len(passes)], lambda _: None
     )
     monkeypatch.setattr(trial, "Trial", Short)
-    monkeypatch.setattr(trial, "READY", 60.0 if late else 0.0)
+    monkeypatch.setattr(trial, "READY", ready)
     monkeypatch.setattr(trial, "PAUSE", 0.001)
     before = asyncio.run(made._discard(itertools.count(5400), Loan((), (), ())))
     return before, made.legs, list(dict.fromkeys(ran))
@@ -143,7 +145,7 @@ def test_a_path_that_carries_small_packets_alone_is_no_measurement_of_a_large_mt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, legs, ran = tried(monkeypatch, [1500, 1500])
-    assert ran == ["9000", "1280"], "nothing more is loaded"
+    assert ran == ["9000", "1280 9000"], "nothing more is loaded"
     for leg in legs:
         assert leg.broken and leg.broken.fault is Fault.PATH
         assert "no packet of 9000 bytes from 10.0.0.1 was answered by 10.0.0.2" in leg.broken.reason
@@ -152,22 +154,23 @@ def test_a_path_that_carries_small_packets_alone_is_no_measurement_of_a_large_mt
 
 def test_of_several_paths_those_that_carry_it_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     _, legs, ran = tried(monkeypatch, [9000, 1500])
-    assert [bool(leg.broken) for leg in legs] == [False, True] and ran == ["9000", "1280", "tcp"]
+    assert [bool(leg.broken) for leg in legs] == [False, True] and ran == ["9000", "1280 9000", "tcp"]
 
 
 @pytest.mark.parametrize(
-    ("passes", "late", "exp"),
+    ("passes", "late", "ready", "exp"),
     [
-        (9000, 3, SIZE),  # an adapter that is not up yet
-        (1000, 0, SIZE),  # nobody answers pings, or none above 1000 bytes: that tells nothing of the size set
-        (1500, 0, replace(SIZE, tool="ping", protocol=Protocol.DF, sizes=(1500, 9000))),  # it finds that itself
+        (9000, 3, 60.0, SIZE),  # an adapter that is not up yet
+        (9000, 1, 0.0, SIZE),  # one that is up only after the last try
+        (1000, 0, 0.0, SIZE),  # nobody answers pings, or none above 1000 bytes: that tells nothing of the size set
+        (1500, 0, 0.0, replace(SIZE, tool="ping", protocol=Protocol.DF, sizes=(1500, 9000))),  # it finds that itself
     ],
 )
 def test_a_trial_of_which_nothing_is_known_beforehand_goes_on(
-    passes: int, late: int, exp: Experiment, monkeypatch: pytest.MonkeyPatch
+    passes: int, late: int, ready: float, exp: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, legs, ran = tried(monkeypatch, [passes], late, exp)
-    assert not any(leg.broken for leg in legs) and ran[-1] in ("tcp", "1500")
+    _, legs, ran = tried(monkeypatch, [passes], late, ready, exp)
+    assert not any(leg.broken for leg in legs) and ran[-1] in ("tcp", "1500 9000")
 
 
 def test_an_adapter_that_has_no_partner_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

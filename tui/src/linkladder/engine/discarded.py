@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Fault, Leg, Outcome, Protocol, Role, TrialResult
+from linkladder.model import End, Experiment, Fault, Leg, Outcome, PathMtu, Protocol, Role, TrialResult
 from linkladder.model.settings import SMALLEST_MTU
 from linkladder.plan import DISCARDED
 
@@ -39,8 +39,10 @@ def carried(seen: TrialResult) -> bool:
     return seen.ok or seen.fault is not Fault.PATH
 
 
-def blocked(size: int, route: Route) -> Outcome:
-    """Why a path that answers small packets cannot be measured with an MTU of that size."""
+def blocked(size: int, seen: PathMtu | None, route: Route) -> Outcome | None:
+    """Why a path that answers small packets, and after them none of that size, is not measured with such an MTU."""
+    if seen is None or SMALL not in seen.passed or size in seen.passed:
+        return None
     return Outcome(
         False,
         Fault.PATH,

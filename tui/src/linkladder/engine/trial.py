@@ -145,10 +145,9 @@ class Trial:
                     break
                 await asyncio.sleep(PAUSE)
             if exp.sizes and not self.exp.sizes and not carried(seen):
-                whole, small = seen.loads, (await load(replace(exp, sizes=(SMALL,)))).loads
-                for leg, of_size, of_small in zip(self.legs, whole, small, strict=True):
-                    if of_size.fault is Fault.PATH and of_small.ok:
-                        leg.broken = blocked(exp.sizes[0], leg.route)
+                both = await load(replace(exp, sizes=(SMALL, *exp.sizes)))
+                for leg, outcome in zip(self.legs, both.loads, strict=True):
+                    leg.broken = blocked(exp.sizes[0], outcome.path_mtu, leg.route)
                 if all(leg.broken for leg in self.legs):
                     break
         return found
