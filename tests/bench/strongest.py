@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from bare_tools import OPTIONS, SECONDS, WARMUP, received, sending, serving
+
 from linkladder.codec import from_json
 from linkladder.model import Document
 from world import Lab

@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import mischief
 from bare_tools import OPTIONS, SECONDS, WARMUP, received, sending, serving
+
+import mischief
 
 from .machine import SLOW
 from .pair import Pair
