@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from linkladder import plan
 from linkladder.judge import pairs
-from linkladder.judge.pairs import Answer, PairAnswer, Pairs, judge_pairs, judge_together, signed_rank
+from linkladder.judge.pairs import BAND, ERROR, Answer, PairAnswer, Pairs, judge_pairs, judge_together, signed_rank
 from linkladder.judge.student import inside, quantile
 from linkladder.model import Experiment, Rung, RungName
 from linkladder.phrases import changes
@@ -187,6 +187,43 @@ def test_one_stray_pair_that_decides_is_named() -> None:
         Measured.GOODPUT, answer.answer, 1e8, 1.03e8, 8, 1.03, 1.001, 1.06, outlier=7, rank_p=answer.rank_p
     )
     assert changes.figure(figure).endswith("between +0.1 % and +6.0 %; signed ranks p 0.055, as pair 7 decides")
+
+
+def test_where_the_ranks_alone_are_not_sure_it_is_said_how_many_more_pairs_would_tell() -> None:
+    answer = judge_pairs([100.0] * 8, [103, 105, 111, 94, 110, 108, 102, 105])
+    assert answer.low is not None and answer.low > 1 and answer.rank_p is not None and answer.rank_p > 0.05
+    assert (answer.answer, answer.outlier, answer.more_pairs) == (Answer.UNDECIDED, None, 12)
+    told = ChangedFigure(
+        Measured.GOODPUT, answer.answer, 1e8, 1.05e8, 8, answer.ratio, answer.low, answer.high,
+        more_pairs=answer.more_pairs, rank_p=answer.rank_p,
+    )  # fmt: skip
+    assert changes.figure(told).endswith("; signed ranks p 0.07, 12 more pairs (20 in all) would tell in 4 of 5 cases")
+
+
+def test_as_many_more_pairs_as_are_proposed_make_the_ranks_sure_as_well() -> None:
+    """Of the answers that the ranks alone withheld, whatever the true change and the noise."""
+    dice = random.Random("ranks")
+    withheld, told = 0, list[bool]()
+    while withheld < LATER // 2:
+        count, sigma, effect = dice.choice([8, 10, 12]), dice.uniform(0.01, 0.05), dice.uniform(-0.06, 0.06)
+
+        def ratios(wanted: int, sigma: float = sigma, effect: float = effect) -> list[float]:
+            return [math.exp(dice.gauss(effect, sigma)) for _ in range(wanted)]
+
+        b = ratios(count)
+        if signed_rank([math.log(x) for x in b]) <= ERROR:
+            continue
+        first = judge_pairs([1.0] * count, b)
+        assert first.low and first.high and first.ratio
+        if first.low <= 1 <= first.high or abs(math.log(first.ratio)) <= math.log1p(BAND):
+            continue
+        withheld += 1
+        if first.more_pairs:
+            wanted = count + first.more_pairs
+            told.append(judge_pairs([1.0] * wanted, ratios(wanted)).answer is not Answer.UNDECIDED)
+    assert told
+    print(f"\n| ranks alone | {sum(told) / len(told):.0%} |", end="")
+    assert sum(told) / len(told) >= 0.78
 
 
 def test_the_farthest_pair_is_not_named_where_the_answer_is_the_same_without_it() -> None:

@@ -97,10 +97,11 @@ def _judge(one: Pairs, confidence: float) -> PairAnswer:
         others = [*logs[:stray], *logs[stray + 1 :]]
         without, _, _ = three_answers(statistics.fmean(others), statistics.stdev(others), len(others), confidence, edge)
         found = replace(found, outlier=stray + 1 if without != answer else None)
-    if answer is Answer.DIFFERS and (abs(mean) <= one.floor or (rank_p is not None and rank_p > ERROR)):
+    if answer is Answer.DIFFERS and abs(mean) <= one.floor:
         return replace(found, answer=Answer.UNDECIDED)
-    if answer is Answer.UNDECIDED:
-        return replace(found, more_pairs=more_pairs(mean, deviation, count, confidence, edge))
+    if answer is Answer.UNDECIDED or (answer is Answer.DIFFERS and rank_p is not None and rank_p > ERROR):
+        more = more_pairs(mean, deviation, count, confidence, edge)
+        return replace(found, answer=Answer.UNDECIDED, more_pairs=more)
     return found
 
 
