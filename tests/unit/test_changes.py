@@ -158,6 +158,46 @@ def test_both_ways_of_one_load_are_told_once_or_apart() -> None:
     )
 
 
+def differs(*ratios: tuple[Measured, float], way: str = "forward") -> Change:
+    figures = (ChangedFigure(m, Answer.DIFFERS, 1.0, r, 6, ratio=r) for m, r in ratios)
+    return Change("e", "b", way, 6, figures=tuple(figures))
+
+
+SAME = Change("e", "b", "forward", 6, figures=(ChangedFigure(Measured.GOODPUT, Answer.SAME, 1e9, 1e9, 6, ratio=1.0),))
+
+
+def test_what_one_load_gains_and_another_one_loses_is_said_to_be_paid_for() -> None:
+    bulk = differs((Measured.GOODPUT, 1.2), (Measured.RECEIVER_CORES, 0.8), (Measured.LOADED_RTT, 1.5))
+    small, pings = differs((Measured.TRANSACTIONS, 0.9)), differs((Measured.IDLE_RTT, 1.3))
+    told = [("LRO on", "1 stream", bulk), ("LRO on", "10 sessions", small), ("LRO on", "", pings)]
+    assert phrases.briefly(told) == (
+        "LRO on: 20 % more throughput with 20 % less cores at the receiver and 50 % longer round trip under load "
+        "(1 stream); 10 % less transactions (10 sessions); 30 % longer idle round trip. What is gained in throughput "
+        "(1 stream) is paid for in transactions (10 sessions) and idle round trip.",
+    )
+    opposite = [
+        ("LRO on", "", differs((Measured.GOODPUT, ratio), way=w)) for ratio, w in ((1.2, "forward"), (0.8, "reverse"))
+    ]
+    assert phrases.briefly(opposite)[0].endswith(
+        ". What is gained in throughput near to far is paid for in throughput far to near."
+    )
+
+
+def test_a_load_that_carries_the_same_pays_with_what_it_costs_besides() -> None:
+    costly = replace(SAME, figures=(*SAME.figures, *differs((Measured.RECEIVER_CORES, 1.6)).figures))
+    quick = differs((Measured.IDLE_RTT, 0.7))
+    assert phrases.briefly([("interrupts at once", "", quick), ("interrupts at once", "1 stream", costly)])[0].endswith(
+        " What is gained in idle round trip is paid for in cores at the receiver (1 stream)."
+    )
+
+
+def test_nothing_is_paid_for_where_every_load_gains_or_another_change_loses() -> None:
+    gain, loss = differs((Measured.GOODPUT, 1.2)), differs((Measured.IDLE_RTT, 1.3))
+    assert "paid" not in str(phrases.briefly([("MTU 9000", "1 stream", gain), ("MTU 9000", "4 streams", gain)]))
+    assert "paid" not in str(phrases.briefly([("MTU 9000", "1 stream", gain), ("LRO on", "", loss)]))
+    assert "paid" not in str(phrases.briefly([("MTU 9000", "1 stream", SAME), ("MTU 9000", "", loss)]))
+
+
 @pytest.mark.parametrize(("low", "high", "told"), [(0.9, 1.2, True), (1e-6, 17_000.0, False)])
 def test_an_interval_too_wide_to_mean_anything_is_not_told(low: float, high: float, told: bool) -> None:
     one = ChangedFigure(

@@ -25,6 +25,7 @@ NAMES = {
 PER_CORE_SMALL = "transactions of one core"
 ROUND_TRIPS = (Measured.LOADED_RTT, Measured.IDLE_RTT)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
+BESIDES = (*CORES, Measured.LOADED_RTT, Measured.SCATTER)  # told briefly beside what is carried
 LESS_IS_BETTER = (*CORES, *ROUND_TRIPS, Measured.SCATTER, Measured.RESENT)
 
 
@@ -42,18 +43,22 @@ def change(said: str, beside: str, one: Change, paths: Sequence[Path] = ()) -> s
         return f"{arms}, {which}: no pair of trials could be compared{void}."
     figures = "; ".join((_noise if said == AGAIN else figure)(f, one.figures) for f in one.figures)
     noise = "Noise floor: " if said == AGAIN else ""
-    price = "" if noise else _price(one.figures)
+    price = "" if noise else _price((named(f, one.figures), f) for f in one.figures)
     return f"{noise}{arms}, {which}, {units.plural(one.pairs, 'pair')}{void}: {figures}.{price}"
 
 
 def briefly(changes: Iterable[tuple[str, str, Change]], paths: Sequence[Path] = ()) -> tuple[str, ...]:
-    """A sentence for each change, as 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream)'."""
+    """A sentence for each change, as 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream)'.
+
+    What one load or direction gains and another one loses is said to be paid for.
+    """
     by_answer: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
         if said != AGAIN and one.figures:
             by_answer.setdefault(said, {}).setdefault(beside, []).append(one)
     return tuple(
-        f"{said}: {'; '.join(_beside(b, of, paths) for b, of in loads.items())}." for said, loads in by_answer.items()
+        f"{said}: {'; '.join(_beside(b, of, paths) for b, of in loads.items())}.{_price_elsewhere(loads, paths)}"
+        for said, loads in by_answer.items()
     )
 
 
@@ -76,11 +81,32 @@ def _way(direction: str, paths: Sequence[Path]) -> str:
 
 
 def _brief(one: Change) -> str:
+    carried, besides = _told(one)
+    said = _difference(carried) if carried else "nothing to compare"
+    return f"{said} with {units.joined([*map(_difference, besides)])}" if besides else said
+
+
+def _told(one: Change) -> tuple[ChangedFigure | None, list[ChangedFigure]]:
+    """Of what is told briefly: the figure that the load is for, and the others that differ."""
     by = {f.measured: f for f in one.figures}
     carried = next((by[m] for m in CARRIED if m in by), None)
-    cores = [by[m] for m in (*CORES, Measured.SCATTER) if m in by and by[m].answer == Answer.DIFFERS]
-    said = _difference(carried) if carried else "nothing to compare"
-    return f"{said} with {' and '.join(map(_difference, cores))}" if cores else said
+    return carried, [by[m] for m in BESIDES if m in by and by[m].answer == Answer.DIFFERS]
+
+
+def _price_elsewhere(loads: dict[str, list[Change]], paths: Sequence[Path]) -> str:
+    """A sentence on what is gained with one load or direction at the cost of another; '' if nothing is.
+
+    What a load is for decides whether it gains; where that does not differ, what else does.
+    """
+    deciding = list[tuple[str, ChangedFigure]]()
+    for beside, changes in loads.items():
+        load = f" ({beside})" if beside else ""
+        for one in changes:
+            carried, besides = _told(one)
+            at = f" {_way(one.direction, paths)}" if len(changes) > 1 else ""
+            decides = [carried] if carried and carried.answer == Answer.DIFFERS else besides
+            deciding += [(f"{NAMES[f.measured]}{at}{load}", f) for f in decides]
+    return _price(deciding)
 
 
 def _difference(f: ChangedFigure) -> str:
@@ -145,14 +171,11 @@ def _more(f: ChangedFigure) -> bool:
     return f.ratio is not None and f.ratio > 1
 
 
-def _price(figures: Sequence[ChangedFigure]) -> str:
+def _price(figures: Iterable[tuple[str, ChangedFigure]]) -> str:
     """A sentence on figures that are better at the cost of others; '' if there are no such two."""
-    better = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and _better(f)]
-    worse = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and not _better(f)]
-    if not better or not worse:
-        return ""
-    gain, price = (" and ".join(named(f, figures) for f in side) for side in (better, worse))
-    return f" What is gained in {gain} is paid for in {price}."
+    differing = [(name, f) for name, f in figures if f.answer == Answer.DIFFERS and f.ratio]
+    gain, price = (" and ".join(name for name, f in differing if _better(f) is wanted) for wanted in (True, False))
+    return f" What is gained in {gain} is paid for in {price}." if gain and price else ""
 
 
 def _better(f: ChangedFigure) -> bool:
