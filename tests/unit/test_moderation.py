@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path as FilePath
@@ -15,13 +16,14 @@ from linkladder import plan as plans
 from linkladder.engine.left_out import left_out
 from linkladder.host import freebsd_text
 from linkladder.model import End, HostFacts, Nic, Path, Setting, SettingKind
-from linkladder.model.settings import LONGEST_MODERATION, MODERATION, moderation
+from linkladder.model.settings import LONGEST_MODERATION, MODERATION, adaptive_moderation, moderation
 from linkladder.phrases import to_set
 from linkladder.priv import appliance, sysctls, verbs
 from linkladder.priv.checks import Refused
 from linkladder.settings import Change, on_adapter, reversible
 
 PATH = Path("192.0.2.1", "192.0.2.2", "beta", "mce0", "mce0")
+NO_AIM = Setting(SettingKind.ADAPTIVE_MODERATION, "off")
 FIFTY = Setting(SettingKind.MODERATION, "50")
 CARD = {
     "mce": {"dev.mce.0.conf.rx_coalesce_usecs": "50", "dev.mce.0.conf.rx_coalesce_mode": "1"},
@@ -62,6 +64,58 @@ def test_what_is_made_on_freebsd_is_allowed_there_and_reads_back_as_it_was(
 def test_a_card_without_it_tells_none(card: str) -> None:
     assert moderation(card) is None
     assert freebsd_text.rx_usecs(card, {"dev.ix.0.enable_aim": "1", "dev.vmx.0.iflib.rx_budget": "0"}) is None
+
+
+@pytest.mark.parametrize("card", ["em0", "igb1", "igc0"])
+def test_what_a_card_adapts_by_itself_is_a_switch_on_freebsd(card: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = adaptive_moderation(card)
+    assert name == f"dev.{card[:-1]}.{card[-1]}.enable_aim"
+    nics = [Nic(card, offloads=freebsd_text.adaptive(card, {name: value})) for value in ("0", "1")]
+    assert [NO_AIM.on(nic) for nic in nics] == ["off", "on"]
+    assert NO_AIM.on(Nic(card, offloads=freebsd_text.adaptive(card, {name: "2"}))) is None, "it could not be put back"
+    assert NO_AIM.on(Nic(card, offloads=freebsd_text.adaptive(card, {}))) is None
+    monkeypatch.setattr(socket, "if_nametoindex", lambda _: 1)
+    change = on_adapter(NO_AIM, card)
+    for value, written in (("off", "0"), ("on", "1")):
+        verb, *args = reversible.request(change.kind, change.target, value)
+        assert verbs.build("measure", verb, args, "FreeBSD") == [["/sbin/sysctl", f"{name}={written}"]]
+    assert verbs.build("measure", "iface-flags", [card, "tso", "-adaptive-moderation"], "FreeBSD") == [
+        ["/sbin/ifconfig", card, "tso"],
+        ["/sbin/sysctl", f"{name}=0"],
+    ]
+
+
+@pytest.mark.parametrize("card", ["vmx0", "ix0", "mce0", "lagg0", "em", "em0.5"])
+def test_a_card_that_could_not_get_its_adaptive_moderation_back_keeps_it(
+    card: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert freebsd_text.adaptive(card, {f"dev.{card[:-1]}.{card[-1]}.enable_aim": "1"}) == {}
+    monkeypatch.setattr(socket, "if_nametoindex", lambda _: 1)
+    for asked in (
+        ["iface-flags", card, "-adaptive-moderation"],
+        ["sysctl", f"dev.{card[:-1]}.{card[-1]}.enable_aim", "2"],
+    ):
+        with pytest.raises(Refused):
+            verbs.build("measure", asked[0], asked[1:], "FreeBSD")
+    with pytest.raises(Refused):
+        verbs.build("measure", "iface-flags", [card, "-adaptive-moderation"], "Linux")
+
+
+def test_the_switch_is_planned_told_and_left_out_like_any_other() -> None:
+    made = plans.read_plan(
+        'name = "p"\n[[experiment]]\nrungs = "dc-link"\nbaseline = true\n'
+        'settings = {kind = "adaptive-moderation", value = "off"}\n'
+    )
+    before, arm = made.rungs[0].experiments
+    assert arm.settings == (NO_AIM,)
+    assert phrases.settings(arm) == "adaptive moderation of interrupts off"
+    path = Path("192.0.2.1", "192.0.2.2", "beta", "em0", "vmx0")
+    facts = {
+        End.NEAR: HostFacts("near", nics=(Nic("em0", offloads={"adaptive-moderation": True}),)),
+        End.FAR: HostFacts("far", nics=(Nic("vmx0"),)),
+    }
+    said = "vmx0 of far has no adaptive moderation of its interrupts that could be switched"
+    assert left_out([before, arm], path, facts)[arm.id] == said
 
 
 def test_the_card_that_carries_management_keeps_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

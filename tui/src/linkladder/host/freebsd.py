@@ -205,7 +205,8 @@ class FreeBSD:
         if kind == "moderation":
             usecs = text.rx_usecs(name, _driver(name))
             return None if usecs is None else str(usecs)
-        state = found.offloads.get(flag)
+        switches = found.offloads if flag in found.offloads else text.adaptive(name, _driver(name))
+        state = switches.get(flag)
         return None if state is None else ("on" if state else "off")
 
     def _bundled(self, names: list[str]) -> str | None:
@@ -269,7 +270,7 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         speed_bps=None if found.carrier is False else found.speed_bps or rate,  # without a link it means nothing
         half_duplex="half-duplex" in found.media,
         addresses=found.addresses,
-        offloads=found.offloads,
+        offloads=found.offloads | text.adaptive(found.name, values),
         rx_usecs=text.rx_usecs(found.name, values),
         rx_queues=text.queues(values, "rxq"),
         tx_queues=text.queues(values, "txq"),

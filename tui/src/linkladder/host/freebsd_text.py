@@ -10,7 +10,7 @@ from typing import Any
 from linkladder.host.addresses import parse
 from linkladder.host.freebsd_queues import cores
 from linkladder.model import NicCounters, SocketStat, TcpCounters
-from linkladder.model.settings import moderation
+from linkladder.model.settings import SettingKind, adaptive_moderation, moderation
 
 OFFLOADS = {"TSO4": "tso", "TSO6": "tso6", "LRO": "lro", "RXCSUM": "rxcsum", "TXCSUM": "txcsum"}
 OFFLOADS |= {"RXCSUM_IPV6": "rxcsum6", "TXCSUM_IPV6": "txcsum6"}
@@ -96,6 +96,14 @@ def rx_usecs(interface: str, values: dict[str, str]) -> int | None:
     count = values.get(found.name, "")
     by_itself = values.get(found.adaptive) in found.adaptive_values
     return int(count) * found.microseconds if count.isdecimal() and not by_itself else None
+
+
+def adaptive(interface: str, values: dict[str, str]) -> dict[str, bool]:
+    """Whether the card adapts that by itself, as one of its switches; {} if its driver does not tell, or is told to do
+    so for low latency, which is neither on nor off.
+    """
+    state = values.get(adaptive_moderation(interface))
+    return {SettingKind.ADAPTIVE_MODERATION: state == "1"} if state in ("0", "1") else {}
 
 
 def _speed(media: str) -> float | None:

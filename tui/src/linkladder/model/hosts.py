@@ -59,7 +59,7 @@ class Nic:
     up: bool = False
     speed_bps: float | None = None
     addresses: tuple[str, ...] = ()  # without prefix length, no zone
-    offloads: dict[str, bool] = field(default_factory=dict)  # tso, lro, gso, gro, rxcsum, txcsum ...
+    offloads: dict[str, bool] = field(default_factory=dict)  # tso, lro, rxcsum, adaptive-moderation ...
     rx_usecs: int | None = None  # that it waits after a packet before it interrupts; None: not told, or by itself
     rx_queues: int | None = None
     tx_queues: int | None = None

@@ -35,6 +35,7 @@ class SettingKind(StrEnum):
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
     MODERATION = "moderation"  # of a card's interrupts: how many microseconds it waits after a packet has come
+    ADAPTIVE_MODERATION = "adaptive-moderation"  # whether it chooses by itself how long, by the packets that come
     QUEUES = "queues"  # of a card, for receiving and as many for sending
     RING = "ring"  # descriptors that each of its queues has
     QUEUE_CORE = "queue-core"  # to which the packets of all its receive queues are steered
@@ -139,11 +140,14 @@ class ModerationSysctl:
         return str(int(microseconds) // self.microseconds)
 
 
-MODERATION = {  # by driver, below dev.DRIVER.UNIT; vmx has none, and ix, em, igb and igc no time for the whole card
+MODERATION = {  # by driver, below dev.DRIVER.UNIT; vmx has none, and ix, em, igb and igc no time for the whole card,
     "mce": ModerationSysctl("conf.rx_coalesce_usecs", 1, "conf.rx_coalesce_mode", ("2", "3")),
     "bnxt": ModerationSysctl("intr_coal_rx_usecs"),
     "ixl": ModerationSysctl("rx_itr", 2, "dynamic_rx_itr", ("1",)),
 }
+# but these, at any time, whether they choose it by themselves. With ix that cannot be put back: switched off, it keeps
+# the time that it chose last until it is initialised.
+ADAPTIVE = {"em": "enable_aim", "igb": "enable_aim", "igc": "enable_aim"}
 
 
 def _driver_and_unit(interface: str) -> tuple[str, str]:
@@ -159,6 +163,12 @@ def moderation(interface: str) -> ModerationSysctl | None:
         return None
     found, prefix = MODERATION[driver], f"dev.{driver}.{unit}."
     return replace(found, name=prefix + found.name, adaptive=found.adaptive and prefix + found.adaptive)
+
+
+def adaptive_moderation(interface: str) -> str:
+    """The sysctl that switches this card's adaptive moderation; '' where FreeBSD's driver has none that goes back."""
+    driver, unit = _driver_and_unit(interface)
+    return f"dev.{driver}.{unit}.{ADAPTIVE[driver]}" if unit and driver in ADAPTIVE else ""
 
 
 def tunables_of_queues(kind: SettingKind, interface: str, value: str) -> dict[str, str]:
@@ -181,6 +191,7 @@ SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of cong
 
 LACKED = {  # names of what an adapter without it lacks
     SettingKind.MODERATION: "fixed moderation of its interrupts",
+    SettingKind.ADAPTIVE_MODERATION: "adaptive moderation of its interrupts that could be switched",
     SettingKind.QUEUES: "number of queues that could be set",
     SettingKind.RING: "size of its rings that could be set",
     SettingKind.QUEUE_CORE: "core of its queues that could be set",

@@ -15,6 +15,7 @@ OF_QUEUES = {
     SettingKind.QUEUE_CORE: "queues from core {}",
 }
 ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
+WORDS = {SettingKind.ADAPTIVE_MODERATION: "adaptive moderation of interrupts"}
 PLACES = {
     Affinity.BESIDE: "pinned beside the adapter's queues",
     Affinity.AWAY: "pinned away from the adapter's queues",
@@ -188,7 +189,13 @@ def setting(one: Setting) -> str:
     if one.kind in OF_QUEUES:
         plural = "s" if one.value != "1" and one.kind is not SettingKind.QUEUE_CORE else ""
         return f"{OF_QUEUES[one.kind].format(one.value)}{plural}{at}"
-    name = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
+    name = (
+        KERNEL[one.kind].words
+        if one.of_machine
+        else one.kind.upper()
+        if one.kind in ACRONYMS
+        else WORDS.get(one.kind, one.kind.value)
+    )
     return f"{name} {one.value}{at}"
 
 

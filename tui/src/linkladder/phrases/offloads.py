@@ -8,7 +8,7 @@ from linkladder.model import KERNEL, Experiment, Path, SettingKind
 from linkladder.phrases.arms import beside
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
-SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, SettingKind.LAGG, *KERNEL}
+SWITCHED = frozenset(SettingKind) - {SettingKind.ADAPTIVE_MODERATION, SettingKind.MTU, SettingKind.LAGG, *KERNEL}
 CORES = {Measured.SENDER_CORES: "sender", Measured.RECEIVER_CORES: "receiver"}
 Arms = tuple[Experiment, Experiment, Change]  # the changed arm, the arm that it is compared with, and the result
 

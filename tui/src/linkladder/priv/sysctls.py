@@ -66,7 +66,7 @@ IFLIB = ("vmx", "ix", "ixl", "ice", "em", "igb", "igc", "bnxt")
 DRIVERS: dict[str, tuple[tuple[str, ...], Rule]] = {
     "iflib.tx_abdicate": (IFLIB, SWITCH),
     "iflib.rx_budget": (IFLIB, (0, 65535)),
-    "enable_aim": (("ix", "em", "igb", "igc"), (0, 2)),
+    "enable_aim": (("em", "igb", "igc"), SWITCH),  # not ix, which keeps its last time when it is switched off
     "fc": (("ix", "ixl", "em", "igb", "igc"), (0, 3)),
     "rx_itr": (("ixl", "ice"), (0, 8160)),
     "tx_itr": (("ixl", "ice"), (0, 8160)),
@@ -82,6 +82,13 @@ DRIVERS: dict[str, tuple[tuple[str, ...], Rule]] = {
     "intr_coal_tx_usecs": (("bnxt",), (0, 65535)),
     "intr_coal_tx_frames": (("bnxt",), (0, 65535)),
 }
+
+
+def adaptive_moderation(interface: str, on: bool) -> str:
+    """'dev.em.0.enable_aim=1' for em0; raises Refused where the driver has no such thing that could be put back."""
+    driver = interface.rstrip("0123456789")
+    name = f"dev.{driver}.{interface.removeprefix(driver)}.enable_aim"
+    return f"{name}={check('FreeBSD', name, str(int(on)))}"
 
 
 def rule(system: str, name: str) -> Rule:

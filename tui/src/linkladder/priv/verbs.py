@@ -14,7 +14,8 @@ Builder = Callable[[str, list[str]], list[Step]]
 MEASURE, OPERATOR = "measure", "operator"
 CLASSES = (MEASURE, OPERATOR)
 FLAGS = ("tso", "lro", "rxcsum", "txcsum")
-FREEBSD_FLAGS = (*FLAGS, "tso4", "tso6", "rxcsum6", "txcsum6")
+ADAPTIVE = "adaptive-moderation"  # of interrupts: no flag of ifconfig, but a sysctl of the driver
+FREEBSD_FLAGS = (*FLAGS, "tso4", "tso6", "rxcsum6", "txcsum6", ADAPTIVE)
 LINUX_FLAGS = {"tso": "tso", "lro": "lro", "gso": "gso", "gro": "gro", "rxcsum": "rx", "txcsum": "tx"}
 MAX_ARGUMENTS = 128
 
@@ -43,7 +44,10 @@ def _iface_flags(system: str, args: list[str]) -> list[Step]:
     known = FREEBSD_FLAGS if system == "FreeBSD" else tuple(LINUX_FLAGS)
     flags = [(one_of(text.removeprefix("-"), "flags", known), not text.startswith("-")) for text in args[1:]]
     if system == "FreeBSD":
-        return [["/sbin/ifconfig", name, *(flag if on else f"-{flag}" for flag, on in flags)]]
+        options = [flag if on else f"-{flag}" for flag, on in flags if flag != ADAPTIVE]
+        assigned = [sysctls.adaptive_moderation(name, on) for flag, on in flags if flag == ADAPTIVE]
+        made: list[Step] = [["/sbin/ifconfig", name, *options]] if options else []
+        return [*made, *(["/sbin/sysctl", one] for one in assigned)]
     words = [word for flag, on in flags for word in (LINUX_FLAGS[flag], "on" if on else "off")]
     return [["/usr/sbin/ethtool", "-K", name, *words]]
 
