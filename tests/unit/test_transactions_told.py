@@ -7,6 +7,7 @@ from dataclasses import replace
 import trials
 from judge_documents import document, ping, rung
 from linkladder.judge import judge_document
+from linkladder.judge.transactions import transactions
 from linkladder.model import (
     CpuUse,
     Document,
@@ -71,6 +72,31 @@ def test_times_that_are_not_known_are_left_out() -> None:
     assert said == (
         "Transactions on same-vlan, 700 bytes each way, by 1 session: 10000 a second; 99 of 100 within 100 µs."
     )
+
+
+def test_sessions_are_told_from_few_to_many_and_sizes_as_they_are() -> None:
+    one = {"request": 1, "response": 1}
+    (said,) = transactions(rung(RungName.SAME_VLAN, rr(10, 30000, **one), rr(1, 10000, **one)))
+    assert said.startswith("Transactions on same-vlan, 1 byte each way, by 1 and 10 sessions: 10000 and 30000 a second")
+    (said,) = transactions(rung(RungName.SAME_VLAN, rr(1, 10000, request=1)))
+    assert "1 byte and 700 back, by 1 session: " in said
+
+
+def test_what_sets_loads_apart_is_named() -> None:
+    """Cores, paths, settings or DSCP: two sentences with the same words would say two things of one load."""
+    kinds = [{}, {"cores": 2}, {"dscp": 46}, {"settings": TSO_OFF}, {"paths": (0,)}, {"paths": (1,)}]
+    made = [rr(1, 10000.0 + n, id=f"rr-{n}", **asked) for n, asked in enumerate(kinds)]
+    two = (Path("10.0.0.1", "10.0.0.2", "beta"), Path("10.1.0.1", "10.1.0.2", "beta"))
+    said = [s.partition(", by 1 session")[0] for s in transactions(RungResult(RungName.SAME_VLAN, two, tuple(made)))]
+    kind = "Transactions on same-vlan, 700 bytes each way"
+    apart = ["", ", on 2 cores", ", DSCP 46", ", TSO off", ", path 1 alone", ", path 2 alone"]
+    assert said == [kind + more for more in apart]
+
+
+def test_loads_of_which_the_same_is_told_stand_in_one_sentence() -> None:
+    longer = rr(1, 12000, id="rr-long", duration=20.0)
+    (said,) = transactions(rung(RungName.SAME_VLAN, rr(1, 10000), longer, rr(10, 30000, duration=20.0)))
+    assert "by 1 and 10 sessions: 11000 and 30000 a second" in said and "Repeats differ by up to 20 %." in said
 
 
 def test_arms_that_are_compared_have_their_own_answer() -> None:

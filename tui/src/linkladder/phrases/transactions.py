@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from linkladder import units
 from linkladder.model import Experiment, Path
-from linkladder.phrases.ways import end_name, loaded, several_ends
+from linkladder.phrases.arms import special
+from linkladder.phrases.ways import loaded, several_ends
 
-__all__ = ["Sessions", "carried", "end_name"]
-
-SCATTER = 0.05  # of the least; what differs by less between repeats needs no word
+SCATTER = 0.05  # of the slowest repeat; repeats that differ by less need no word
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,16 @@ class Sessions:
     busy: tuple[str, ...] = ()
 
 
-def carried(p: Experiment, rung: str, paths: Sequence[Path], by: Sequence[Sessions]) -> str:
-    size = f"{p.request} bytes each way" if p.request == p.response else f"{p.request} bytes and {p.response} back"
-    where = [f"Transactions on {rung}", *([loaded(p, paths)] if several_ends(paths) else []), size]
+def kind(p: Experiment, rung: str, paths: Sequence[Path]) -> str:
+    """As 'Transactions on dc-link, 700 bytes each way, on 2 cores': all that is told of a load but its sessions."""
+    asked = units.plural(p.request, "byte")
+    size = f"{asked} each way" if p.request == p.response else f"{asked} and {p.response} back"
+    where = loaded(p, paths) if several_ends(paths) else ""
+    return ", ".join(filter(None, [f"Transactions on {rung}", where, size, special(p, paths)]))
+
+
+def carried(kind: str, by: Sequence[Sessions]) -> str:
+    """A sentence with rates and times, by how many sessions there were."""
     rates = units.joined([units.three(statistics.median(one.rates)) for one in by])
     times = [
         f"{share} within {units.joined([_time(us) for us in known if us is not None])}"
@@ -36,17 +42,17 @@ def carried(p: Experiment, rung: str, paths: Sequence[Path], by: Sequence[Sessio
         if None not in known
     ]
     figures = "; ".join([f"{rates} a second", *times])
-    return f"{', '.join(where)}, by {_sessions(by)}: {figures}.{_apart(by)}{_full(by)}"
+    return f"{kind}, by {_sessions(by)}: {figures}.{_apart(by)}{_full(by)}"
 
 
 def _sessions(by: Sequence[Sessions]) -> str:
-    return f"{units.joined([str(one.count) for one in by])} session{'s' if by[-1].count != 1 else ''}"
+    return f"{units.joined([str(one.count) for one in by])} session{'' if [one.count for one in by] == [1] else 's'}"
 
 
 def _apart(by: Sequence[Sessions]) -> str:
-    """How far repeats of one setting are apart, where they are."""
-    least = [(min(one.rates), max(one.rates)) for one in by]
-    most = max(high / low - 1 if low else 0.0 for low, high in least)
+    """How far repeats with as many sessions are apart, where they are."""
+    slowest_and_quickest = [(min(one.rates), max(one.rates)) for one in by]
+    most = max(quickest / slowest - 1 if slowest else 0.0 for slowest, quickest in slowest_and_quickest)
     return f" Repeats differ by up to {units.share(most)}." if most > SCATTER else ""
 
 
