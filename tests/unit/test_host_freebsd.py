@@ -125,6 +125,21 @@ def test_facts_carry_the_flow_control_of_each_adapter(monkeypatch: pytest.Monkey
     assert told == {"vmx0": "", "vmx1": "", "lo0": "", "ix0": "set to both, link has both"}
 
 
+def test_facts_and_settings_tell_whether_a_card_adapts_its_moderation(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = "em0: flags=8843<UP> metric 0 mtu 1500\n\toptions=400<LRO>\n"
+    said = {"ifconfig": shown, "dev.em.0": "dev.em.0.enable_aim=1\n"}
+    monkeypatch.setattr(freebsd, "output", lambda argv: said.get(argv[-1] if argv[0] == "sysctl" else argv[0], ""))
+    system = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
+    system._calls = types.SimpleNamespace(links=lambda: iter(()))  # type: ignore[assignment]
+    (nic,) = system._nics()
+    assert nic.offloads == {"lro": True, "adaptive-moderation": True}
+    assert [system.setting("flag", f"em0:{name}") for name in ("adaptive-moderation", "lro", "gso")] == [
+        "on",
+        "on",
+        None,
+    ]
+
+
 def test_tcp_counters(read: Any) -> None:
     found = text.tcp_counters(documents(read("netstat-s-tcp-json"))[0])
     assert (found.segments_sent, found.retransmits, found.out_of_order, found.zero_window_probes) == (0, 0, 0, 0)

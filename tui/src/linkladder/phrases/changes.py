@@ -81,12 +81,12 @@ def _way(direction: str, paths: Sequence[Path]) -> str:
 
 
 def _brief(one: Change) -> str:
-    carried, besides = _told(one)
+    carried, besides = _in_short(one)
     said = _difference(carried) if carried else "nothing to compare"
     return f"{said} with {units.joined([*map(_difference, besides)])}" if besides else said
 
 
-def _told(one: Change) -> tuple[ChangedFigure | None, list[ChangedFigure]]:
+def _in_short(one: Change) -> tuple[ChangedFigure | None, list[ChangedFigure]]:
     """Of what is told briefly: the figure that the load is for, and the others that differ."""
     by = {f.measured: f for f in one.figures}
     carried = next((by[m] for m in CARRIED if m in by), None)
@@ -102,7 +102,7 @@ def _price_elsewhere(loads: dict[str, list[Change]], paths: Sequence[Path]) -> s
     for beside, changes in loads.items():
         load = f" ({beside})" if beside else ""
         for one in changes:
-            carried, besides = _told(one)
+            carried, besides = _in_short(one)
             at = f" {_way(one.direction, paths)}" if len(changes) > 1 else ""
             decides = [carried] if carried and carried.answer == Answer.DIFFERS else besides
             deciding += [(f"{NAMES[f.measured]}{at}{load}", f) for f in decides]
