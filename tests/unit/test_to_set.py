@@ -205,3 +205,11 @@ def test_the_lines_for_linux_run_there(one: Setting, tmp_path: FilePath) -> None
         least, first, most = done.stdout.splitlines()[-1].split()
         assert least == "4096" and one.value == (first if "default" in one.kind else most)
     assert typed or "Linux" not in KERNEL[one.kind].sysctls
+
+
+def test_what_a_card_adapts_by_itself_is_one_variable_of_its_own() -> None:
+    card = Path("10.0.0.1", "10.0.0.2", "beta", "em1", "em1")
+    found = lines(Setting(K.ADAPTIVE_MODERATION, "off"), path=card)
+    assert of("FreeBSD", found) == ["sysctl dev.em.1.enable_aim=0"]
+    assert of("FreeBSD at boot", found) == ["echo 'dev.em.1.enable_aim=0' >>/etc/sysctl.conf"]
+    assert lines(Setting(K.ADAPTIVE_MODERATION, "off"), path=SAME) == [], "where the driver has none that goes back"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linkladder.model import KERNEL, Direction, End, Experiment, HostFacts, Path, Setting, SettingKind
-from linkladder.model.settings import FREEBSD, LINUX, moderation, tunables_of_queues
+from linkladder.model.settings import FREEBSD, LINUX, adaptive_moderation, moderation, tunables_of_queues
 from linkladder.phrases.arms import setting, streams, window
 from linkladder.phrases.ways import way
 
@@ -124,11 +124,12 @@ def _of_setting(one: Setting, card: str, hosts: Sequence[HostFacts]) -> Iterator
         yield from _of_kernel(one, hosts)
     elif one.kind is SettingKind.MODERATION:
         if found := moderation(card):
-            assigned = f"{found.name}={found.value(one.value)}"
-            yield FREEBSD, f"sysctl {assigned}"
-            yield f"{FREEBSD} at boot", f"echo '{assigned}' >>/etc/sysctl.conf"
+            yield from _assigned(f"{found.name}={found.value(one.value)}")
         else:
             yield LINUX, f"ethtool -C {card} rx-usecs {one.value}"
+    elif one.kind is SettingKind.ADAPTIVE_MODERATION:
+        if name := adaptive_moderation(card):
+            yield from _assigned(f"{name}={int(one.value == 'on')}")
     elif one.kind in QUEUES:
         for variable, number in tunables_of_queues(one.kind, card, one.value).items():
             yield f"{FREEBSD} at boot", f"echo '{variable}=\"{number}\"' >>/boot/loader.conf"
@@ -142,6 +143,11 @@ def _of_setting(one: Setting, card: str, hosts: Sequence[HostFacts]) -> Iterator
             for name in OF_GUESTS.get(one.kind, ()):
                 known = "  # as by default; after a change reboot the host"
                 yield ESXI, f"esxcli system settings advanced set -o /Net/{name} -i 1{known}"
+
+
+def _assigned(to_sysctl: str) -> Iterator[Line]:
+    yield FREEBSD, f"sysctl {to_sysctl}"
+    yield f"{FREEBSD} at boot", f"echo '{to_sysctl}' >>/etc/sysctl.conf"
 
 
 def _on_adapter(card: str, words: str) -> Iterator[Line]:
