@@ -17,7 +17,7 @@ from linkladder.judge import at_lent_mtu
 from linkladder.model import Contract, End, HostFacts, Nic, Setting, SettingKind
 from linkladder.model import Path as Way
 from linkladder.plan import company
-from linkladder.priv import appliance, lagg, verbs
+from linkladder.priv import appliance, card_state, lagg, verbs
 from linkladder.priv.checks import Refused
 from linkladder.priv.running import Failed
 from linkladder.settings.reversible import request
@@ -35,11 +35,11 @@ VMX2 = """vmx2: flags=1008843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST,LOWER_UP> m
 \tmedia: Ethernet autoselect
 \tstatus: active
 """
-ALL = tuple(lagg.OFFLOADS.values())
+ALL = tuple(card_state.OFFLOADS.values())
 CARDS = {
-    "vmx1": lagg.Card("vmx1", "52:54:00:1b:01:01", 1500, True, ALL, ("10.77.1.1/24", "fe80::1/64")),
-    "vmx2": lagg.Card("vmx2", "52:54:00:1b:01:02", 4000, True, ("tso6", "lro"), ("10.77.2.1/24", "fe80::2/64")),
-    "vmx3": lagg.Card("vmx3", "52:54:00:1b:01:03", 1500, False, ALL, ("10.77.3.1/24",)),
+    "vmx1": card_state.Card("vmx1", "52:54:00:1b:01:01", 1500, True, ALL, ("10.77.1.1/24", "fe80::1/64")),
+    "vmx2": card_state.Card("vmx2", "52:54:00:1b:01:02", 4000, True, ("tso6", "lro"), ("10.77.2.1/24", "fe80::2/64")),
+    "vmx3": card_state.Card("vmx3", "52:54:00:1b:01:03", 1500, False, ALL, ("10.77.3.1/24",)),
 }
 
 
@@ -49,7 +49,7 @@ class System:
     def __init__(self) -> None:
         self.cards = dict(CARDS)
         self.bundle: list[str] = []
-        self.before: dict[str, lagg.Card] = {}
+        self.before: dict[str, card_state.Card] = {}
         self.there = False
         self.guest, self.routes, self.bridges = "none", "", ""
         self.boot, self.booted = "Format: Length:16 Dump:0x11", "{ sec = 1, usec = 2 }"
@@ -71,8 +71,8 @@ class System:
         return {"kern.vm_guest": self.guest, "kern.boot_id": self.boot, "kern.boottime": self.booted}[words[-1]]
 
     @staticmethod
-    def shown(card: lagg.Card) -> str:
-        on = ",".join(theirs for theirs, ours in lagg.OFFLOADS.items() if ours in card.offloads)
+    def shown(card: card_state.Card) -> str:
+        on = ",".join(theirs for theirs, ours in card_state.OFFLOADS.items() if ours in card.offloads)
         lines = [f"{card.name}: flags=1<{'UP,' if card.up else ''}BROADCAST> metric 0 mtu {card.mtu}"]
         lines += [f"\toptions=1<{on}>", f"\tether {card.mac}"]
         lines += [f"\tinet{'6' if ':' in a else ''} {a.replace('/', '%x/') if ':' in a else a}" for a in card.addresses]
@@ -128,20 +128,21 @@ class System:
 @pytest.fixture
 def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
     made = System()
-    monkeypatch.setattr(lagg, "capture", made.capture)
-    monkeypatch.setattr(lagg, "run", made.run)
+    for module in (lagg, card_state):
+        monkeypatch.setattr(module, "capture", made.capture)
+        monkeypatch.setattr(module, "run", made.run)
     monkeypatch.setattr(lagg, "RECORD", str(tmp_path / "record"))
-    monkeypatch.setattr(lagg, "LEASES", str(tmp_path))
-    monkeypatch.setattr(lagg, "PAUSE", 0.0)
+    monkeypatch.setattr(card_state, "LEASES", str(tmp_path))
+    monkeypatch.setattr(card_state, "PAUSE", 0.0)
     yield made
 
 
 def test_a_card_is_read_as_the_system_shows_it() -> None:
-    found = lagg.card("vmx2", VMX2)
+    found = card_state.card("vmx2", VMX2)
     assert found and (found.mac, found.mtu, found.up) == ("52:54:00:1b:01:02", 4000, True)
     assert found.addresses == ("10.77.2.1/24", "fe80::5054:ff:fe1b:102/64")
     assert "tso4" not in found.offloads and {"tso6", "lro", "txcsum"} <= set(found.offloads)
-    assert lagg.card("lo0", "lo0: flags=1008049<UP,LOOPBACK> metric 0 mtu 16384\n\tinet 127.0.0.1/8\n") is None
+    assert card_state.card("lo0", "lo0: flags=1008049<UP,LOOPBACK> metric 0 mtu 16384\n\tinet 127.0.0.1/8\n") is None
 
 
 @pytest.mark.parametrize("names", [["vmx1", "vmx2"], ["vmx2", "vmx1"], ["vmx1", "vmx2", "vmx3"]])

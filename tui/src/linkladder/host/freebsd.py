@@ -211,7 +211,7 @@ class FreeBSD:
 
     def _bundled(self, names: list[str]) -> str | None:
         """The protocol of the bundle that exactly these cards form, else a description of each card."""
-        from linkladder.priv.lagg import SHOWN, card  # imported late, as few ends ever make a bundle
+        from linkladder.priv.card_state import SHOWN, card  # imported late, as few ends ever make a bundle
 
         for made in output(["ifconfig", "-g", "lagg"]).split():
             found = self.bundle(made)
