@@ -1,4 +1,4 @@
-"""Queues, rings and their cores as settings on loan: by the real kernel of Linux; FreeBSD must not."""
+"""Queues, rings and their cores as settings on loan: by the real kernel of Linux; of FreeBSD's cards most may not."""
 
 from __future__ import annotations
 
@@ -78,7 +78,12 @@ def test_they_are_told_in_words_with_what_to_type() -> None:
     assert words == "2 queues" and "ethtool -L em1 combined 2" in lines
     assert "echo 'dev.em.1.iflib.override_nrxqs=\"2\"' >>/boot/loader.conf" in lines
     assert told("queues", 1)[0] == "1 queue"
-    assert told("ring", 256) == ("rings of 256 descriptors", ["ethtool -G em1 rx 256 tx 256"])
+    words, lines = told("ring", 256)
+    assert words == "rings of 256 descriptors" and lines == [
+        "echo 'dev.em.1.iflib.override_nrxds=\"256\"' >>/boot/loader.conf",
+        "echo 'dev.em.1.iflib.override_ntxds=\"256\"' >>/boot/loader.conf",
+        "ethtool -G em1 rx 256 tx 256",
+    ]
     words, lines = told("queue-core", 3)
     assert words == "queues from core 3" and lines == ["echo 'dev.em.1.iflib.core_offset=\"3\"' >>/boot/loader.conf"]
 

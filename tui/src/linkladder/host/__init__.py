@@ -177,7 +177,8 @@ def setting(kind: str, target: str) -> str | None:
     """A setting's present value; None if there is none.
 
     Kind and target: 'mtu' of vmx0; 'moderation' of ixl0 (microseconds);
-    on Linux 'queues' and 'ring' of eth0 ('4', or '4/2' for receiving and sending) and its 'queue-core' ('2' or 'any');
+    'queues' and 'ring' of eth0 ('4', or '4/2' for receiving and sending; 'default' on FreeBSD where nothing else was
+    asked for) and its 'queue-core' ('2', or 'any' on Linux), on FreeBSD of the cards that may be attached anew;
     'flag' of vmx0:tso (on or off); 'sysctl' of a name; 'kenv' of a loader's variable;
     'module' of a congestion control or TCP stack (on if the kernel has it, off if it could be loaded);
     'member' of vmx2 (up or down, whatever its link is); 'lagg' of vmx1,vmx2 (the protocol if exactly these form a

@@ -18,6 +18,7 @@ from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.model.settings import FREEBSD, kernel_names
+from linkladder.priv.attaching import RECORD, VARIABLES
 
 SYSCTLS = (
     *kernel_names(FREEBSD),
@@ -194,6 +195,9 @@ class FreeBSD:
             return "on" if name in text.registered(self._calls.text(REGISTERED[prefix])) else "off"
         if kind == "lagg":
             return self._bundled(target.split(","))
+        if kind in VARIABLES:
+            attaching = os.path.exists(RECORD.format(target))  # and nothing of the card is as it was before
+            return None if attaching else freebsd_queues.chosen(kind, target, _driver(target)) or None
         name, _, flag = target.partition(":")
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:
@@ -274,6 +278,8 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         rx_usecs=text.rx_usecs(found.name, values),
         rx_queues=text.queues(values, "rxq"),
         tx_queues=text.queues(values, "txq"),
+        ring=freebsd_queues.chosen("ring", found.name, values),
+        queue_core=freebsd_queues.chosen("queue-core", found.name, values),
         queue_cores=ours(text.queue_cores(values)),
         loopback=bool(flags & IFF_LOOPBACK) or "LOOPBACK" in found.flags,
         flow_control=text.flow_control(values, found.media),

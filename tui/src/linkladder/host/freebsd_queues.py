@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from linkladder.model.settings import both_ways
+from linkladder.priv.attaching import DEFAULT, VARIABLES, iflib_of
+
 # A queue's packets as the drivers of vmx, ixl, vtnet (rxq), mce (rxstat) and ix (queue) name them.
 _PACKETS = re.compile(
     r"\.(?:rxq|rxstat|queue)_?(\d+)\.(?:hstats\.(?:ucast|mcast|bcast)_packets|rx_packets|packets|ipackets)$"
@@ -42,3 +45,17 @@ def cores(values: Mapping[str, str], side: str) -> dict[int, int]:
     """The core that each queue of a side, 'rxq' or 'txq', is bound to; moving an interrupt does not change it."""
     found = ((_CORE.search(name), value.strip()) for name, value in values.items())
     return {int(match[2]): int(value) for match, value in found if match and match[1] == side and value.isdecimal()}
+
+
+def chosen(kind: str, card: str, values: Mapping[str, str]) -> str:
+    """What a card that may be attached anew was attached with: 'default', '512', '512/default' or a core; else ''.
+
+    Of queues it is how many there are, as a card may have fewer than it was asked for.
+    """
+    asked = [values.get(iflib_of(card) + name, "") for name in VARIABLES[kind]]
+    if not iflib_of(card) or not all(asked):
+        return ""
+    if kind == "queues" and set(asked) != {"0"}:
+        return both_ways(len(cores(values, "rxq")), len(cores(values, "txq")))
+    words = asked if kind == "queue-core" else [DEFAULT if one == "0" else one for one in asked]
+    return "/".join(dict.fromkeys(words))

@@ -172,19 +172,19 @@ def adaptive_moderation(interface: str) -> str:
 
 
 def tunables_of_queues(kind: SettingKind, interface: str, value: str) -> dict[str, str]:
-    """FreeBSD's loader variables that make a card's queues so, where iflib attaches it; the rings' are vmx's alone."""
+    """FreeBSD's loader variables that make a card's queues so, where iflib attaches it; of rings only where known."""
     driver, unit = _driver_and_unit(interface)
     prefix = f"dev.{driver}.{unit}.iflib."
-    if not unit or (kind is SettingKind.RING and driver != "vmx"):
-        return {}
-    return {prefix + name: form.format(value) for name, form in TUNABLES[kind].items()}
+    form = RINGS.get(driver, "") if kind is SettingKind.RING else "{}"
+    return {prefix + name: form.format(value) for name in TUNABLES[kind]} if unit and form else {}
 
 
-TUNABLES = {  # below dev.DRIVER.UNIT.iflib; a ring's first number is of completions, which vmx counts itself
-    SettingKind.QUEUES: {"override_nrxqs": "{}", "override_ntxqs": "{}"},
-    SettingKind.RING: {"override_nrxds": "0,{}", "override_ntxds": "0,{}"},
-    SettingKind.QUEUE_CORE: {"core_offset": "{}"},
+TUNABLES = {  # below dev.DRIVER.UNIT.iflib, of receiving and sending
+    SettingKind.QUEUES: ("override_nrxqs", "override_ntxqs"),
+    SettingKind.RING: ("override_nrxds", "override_ntxds"),
+    SettingKind.QUEUE_CORE: ("core_offset",),
 }
+RINGS = {"vmx": "0,{}", "em": "{}"}  # by driver; vmx's first one is of completions, which it counts itself
 RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 

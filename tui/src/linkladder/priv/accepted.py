@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from linkladder.priv.checks import exactly
 from linkladder.priv.running import Failed
 
 Step = list[str] | Callable[[], None]
+ATTACHING = "/var/run/linkladder-attaching.*"  # the records of `attaching`
 FOLDER = "/var/db/linkladder-measure"  # the names are the same as in linkladder.settings.journal
 JOURNAL, LOCK, NOTICE, ACCEPTED = "settings.journal", "settings.lock", "settings.notice", "settings.accepted"
 
@@ -41,3 +43,5 @@ def accept(folder: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(NOTICE, dir_fd=place)
         os.fsync(place)
+        for left in glob.glob(ATTACHING):
+            os.unlink(left)

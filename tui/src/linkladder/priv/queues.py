@@ -1,8 +1,8 @@
-"""Changes how many queues a card has, how long their rings are and which core serves them, on Linux.
+"""Changes how many queues a card has, how long their rings are and which core serves them.
 
-FreeBSD's iflib reads these when it attaches a card and never again (sys/net/iflib.c, iflib_add_device_sysctl_pre), and
-a card must not be attached anew for a trial: attaching announces it, and whoever is told asks for its state. vmx has
-none before attach_post (if_vmx.c, vmxnet3_update_admin_status reads vmx_ds), and FreeBSD 15.1 panics: tried.
+Linux does so while the card is in use. FreeBSD's iflib reads these when it attaches a card and never again
+(sys/net/iflib.c, iflib_add_device_sysctl_pre), so a card of a driver that is known to bear it is attached anew
+(`attaching`), and any other driver's is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from linkladder.priv.appliance import measuring_adapter
-from linkladder.priv.checks import Refused, exactly, number
+from linkladder.priv.checks import exactly, number
 from linkladder.priv.running import Failed, capture, run
 
 Step = list[str] | Callable[[], None]
@@ -26,7 +26,9 @@ def steps(kind: str, system: str, args: list[str]) -> list[Step]:
     """queues | ring INTERFACE N or RX/TX; queue-core INTERFACE CORE or any"""
     exactly(args, "interface", kind)
     if system == "FreeBSD":
-        raise Refused("verb", "FreeBSD reads this when it attaches a card, which may stop the kernel: set it at boot")
+        from linkladder.priv import attaching  # imported late, as Linux has no need of it
+
+        return [*attaching.steps(kind, args)]
     name, value = measuring_adapter(args[0]), args[1]
     if kind == CORE:
         core = value if value == "any" else number(value, kind, 0, 1023)

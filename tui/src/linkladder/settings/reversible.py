@@ -153,8 +153,12 @@ async def read(entry: Entry) -> str | None:
 
 
 def missing(entry: Entry) -> str:
-    """The adapter of a setting that is not there; '' if all are, or if it is no adapter's setting."""
-    names = entry.target.partition(":")[0].split(",") if entry.kind in OF_ADAPTERS else []
+    """The adapter of a setting that is not there; '' if all are, or if it is no adapter's setting.
+
+    One whose queues were changed may be detached, and is brought back by the same verb that changed them.
+    """
+    detached = entry.kind in OF_QUEUES and host.system() == FREEBSD
+    names = entry.target.partition(":")[0].split(",") if entry.kind in OF_ADAPTERS and not detached else []
     there = {name for _, name in socket.if_nameindex()}
     return next((name for name in names if name not in there), "")
 
