@@ -42,6 +42,7 @@ VARIABLES = {  # below dev.DRIVER.UNIT.iflib, of receiving and sending
 }
 # What ifconfig tells of a card that comes back by itself or from the record.
 LINES = ("flags=", "options=", "ether ", "hwaddr ", "inet ", "inet6 ", "media: Ethernet autoselect", "status: ", "nd6 ")
+FULL = "3"  # flow control both ways
 FLAGS = {"UP", "BROADCAST", "RUNNING", "SIMPLEX", "MULTICAST", "LOWER_UP", "DRV_OACTIVE"}
 NEIGHBOURS = {  # what ifconfig calls an option of neighbour discovery, and how it is set
     "PERFORMNUD": "nud",
@@ -146,14 +147,16 @@ def _check(before: Before) -> None:
     odd += sorted(set(flags[1].split(",")) - FLAGS - {""}) if flags else []
     if odd:
         raise Failed(f"{name} has {odd[0]!r}, which would not come back")
+    # em tells of all its cards what was last written for any of them (if_em.c, em_set_flowcntl).
+    if before.sysctls.get(f"{iflib_of(name).removesuffix('iflib.')}fc", FULL) != FULL:
+        raise Failed(f"flow control of {name} is not the driver's own, and would not come back")
     if re.search(rf"^\s+vlan: .*parent interface: {name}$", capture([IFCONFIG, "-a"]), re.MULTILINE):
         raise Failed(f"{name} has a VLAN on it, which would not come back")
 
 
 def _detach(before: Before) -> bool:
     """Whether the card is detached now; it may have been before, or have failed to attach."""
-    with contextlib.suppress(Failed):
-        surely([DEVCTL, "disable", before.device])
+    capture([DEVCTL, "disable", before.device])
     return not _there(before.card.name)
 
 
@@ -163,12 +166,10 @@ def _attach(before: Before, asked: dict[str, str]) -> None:
         for variable, value in asked.items():
             surely([KENV, f"{prefix}{variable}={value}"])
         os.close(os.open(OURS.format(name), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-        with contextlib.suppress(Failed):  # whether the card is there tells more
-            surely([DEVCTL, "enable", before.device])
+        capture([DEVCTL, "enable", before.device])  # whether the card is there then is asked below
     finally:
         for variable, value in before.kernel.items():
-            with contextlib.suppress(Failed):  # one that was not set cannot be unset
-                surely([KENV, f"{prefix}{variable}={value}"] if value else [KENV, "-u", prefix + variable])
+            capture([KENV, f"{prefix}{variable}={value}"] if value else [KENV, "-u", prefix + variable])
         if not _there(name):
             _remove(OURS.format(name))
 

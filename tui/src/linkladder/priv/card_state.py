@@ -36,7 +36,7 @@ class Card:
     mtu: int
     up: bool
     offloads: tuple[str, ...]
-    addresses: tuple[str, ...]  # with their prefixes
+    addresses: tuple[str, ...]  # with their prefixes; of IPv4 as they stand, as the first is the one that it sends from
 
     def __str__(self) -> str:
         state = "up" if self.up else "down"
@@ -52,13 +52,14 @@ def card(name: str, text: str) -> Card | None:
     options = re.search(r"^\s+options=\w+<([^>]*)>", text, re.MULTILINE)
     on = options[1].split(",") if options else []
     found = re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)(?:%\w+)?(/\d+)", text, re.MULTILINE)
+    there = [address + prefix for address, prefix in found]
     return Card(
         name,
         mac[1],
         int(head[2]),
         "UP" in head[1].split(","),
         tuple(ours for theirs, ours in OFFLOADS.items() if theirs in on),
-        tuple(sorted(address + prefix for address, prefix in found)),
+        (*(a for a in there if ":" not in a), *sorted(a for a in there if ":" in a)),
     )
 
 
@@ -96,11 +97,19 @@ def put_back(before: Card) -> None:
         if now.up != before.up:
             surely([*name, "up" if before.up else "down"])
         now = present(before.name)  # a card that has just come up has given itself a link-local address
-        for address in set(now.addresses) - set(before.addresses):
+        stays = _staying(now.addresses, before.addresses)
+        for address in (a for a in now.addresses if a not in stays):
             surely([*name, _family(address), address.partition("/")[0], "delete"])
-        for address in set(before.addresses) - set(now.addresses):
+        for address in (a for a in before.addresses if a not in stays):
             surely([*name, _family(address), address, "alias"])
     raise Failed(f"{before} could not be put back: it is {present(before.name)}")
+
+
+def _staying(now: tuple[str, ...], before: tuple[str, ...]) -> set[str]:
+    """The addresses that are there already; of IPv4 none where one is missing that stood before them."""
+    both = [a for a in now if ":" not in a and a in before]
+    ordered = both == [a for a in before if ":" not in a][: len(both)]
+    return {a for a in now if a in before and (ordered or ":" in a)}
 
 
 def surely(argv: list[str]) -> None:
