@@ -38,13 +38,14 @@ class Site:
 
     def __init__(self, machine: Machine, folder: Path, space: str) -> None:
         self.machine, self.folder, self.space = machine, folder, space
+        self.card = "em0" if machine.e1000e else CARDS[0]
         self.management = f"10.98.0.{machine.number}"
         self.test = f"10.77.0.{machine.number}"
 
     def open_way_in(self) -> None:
         """Addresses as an operator gives them, then the tests' own sshd."""
         shell = self.machine.root()
-        for nic, address in (("vmx0", self.management), ("vmx1", self.test)):
+        for nic, address in (("vmx0", self.management), (self.card, self.test)):
             status, said = shell.run(f"{PROGRAM} system address {nic} static {address}/24", 180)
             assert status == 0, said
         key = (self.folder / "key.pub").read_text().strip()
@@ -113,7 +114,16 @@ class Pair:
         if not (folder / "key").exists():
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
         self.machines = tuple(
-            Machine(folder, image, name, number, space=network.name, taps=network.taps(number), virtio=network.virtio)
+            Machine(
+                folder,
+                image,
+                name,
+                number,
+                space=network.name,
+                taps=network.taps(number),
+                virtio=network.virtio,
+                e1000e=network.e1000e,
+            )
             for number, name in enumerate(NAMES, first)
         )
         self.alpha, self.beta = (Site(m, folder, network.name) for m in self.machines)

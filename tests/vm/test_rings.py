@@ -1,0 +1,253 @@
+"""Rings, queues and their first core on loan at two FreeBSD machines: in force in the card itself, then put back.
+
+Their test cards are Intel's 82574L (QEMU's e1000e, driver em), which FreeBSD bears to attach anew. Each is made unlike
+what rc.conf says and what a card has that was just attached, so that whatever does not come back shows.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mischief
+
+from .conftest import Machines
+from .machine import SLOW
+from .network import Network
+from .pair import USER, Pair
+from .test_failures import VmWorld
+from .test_loans import JOURNAL, LONG, RUN, TIMES, UNDO, find, kill, stop
+
+SITES = ("alpha", "beta")
+CARD = "em0"
+HELPER = r"linkladder\.priv measure (ring|queues|queue-core)"
+OURS = "/var/run/linkladder-atta*"  # records of cards that are not back yet, and what devd is to pass over
+TWO_QUEUES = {"rxq0", "rxq1", "txq0", "txq1"}
+PLAIN_RING = 1024  # descriptors that if_em.c takes by itself (EM_DEFAULT_RXD)
+DESCRIPTOR = 16  # bytes
+PASSING = r" tentative| scopeid \S+|DRV_OACTIVE,|flags=[0-9a-f]+"  # of what ifconfig prints
+
+
+class Intel(Network):
+    """Whose machines have a test card of Intel's."""
+
+    e1000e = 1
+
+
+class EmWorld(VmWorld):
+    """Whose paths are over these."""
+
+    def path_interface(self, site: str) -> str:
+        return CARD
+
+
+@pytest.fixture(scope="module")
+def world(machines: Machines, image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VmWorld]:
+    machines.end_pair()
+    network = Intel()
+    pair = Pair(image, network, tmp_path_factory.mktemp("rings"))
+    try:
+        pair.start()
+        pair.paired()
+        pair.describe()
+        made = EmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
+        for number, site in enumerate(SITES, 1):
+            for line in ("mtu 4000", "-lro", "-vlanhwtso", f"inet 10.79.0.{number}/24 alias"):
+                made.run(site, f"ifconfig {CARD} {line}")
+            made.run(
+                site, "sysctl dev.em.0.iflib.rx_budget=16 && pgrep -x devd && ls /usr/local/etc/devd/linkladder.conf"
+            )
+        for site in SITES:
+            await_link(made, site)
+        yield made
+    finally:
+        pair.close()
+        network.close()
+
+
+def await_link(world: VmWorld, site: str) -> None:
+    deadline = time.monotonic() + 30 * SLOW
+    while "status: active" not in world.run(site, f"ifconfig {CARD}"):
+        assert time.monotonic() < deadline, (site, world.run(site, f"ifconfig {CARD}; dmesg | grep {CARD}"))
+        time.sleep(0.5)
+
+
+def shown(world: VmWorld, site: str) -> dict[str, list[str]]:
+    """All that there is to tell of the card: by ifconfig, by its sysctls, its routes, the kernel's environment.
+
+    A link-local address comes at any time, so it stands last. The boot is among it, as a machine that has panicked
+    comes up with a card as good as new.
+    """
+    wanted = {
+        "ifconfig": f"ifconfig -f inet:cidr,inet6:cidr {CARD}",
+        "sysctls": "sysctl -eW dev.em.0",
+        "attached": "sysctl -e dev.em.0.iflib | grep -E 'override|core_offset|separate|[rt]xq[0-9]+[.]cpu'",
+        "routes": f"netstat -rn | grep -w {CARD} | sort",
+        "kernel": "kenv | grep '^dev[.]em' || true",
+        "boot": "sysctl -nx kern.boot_id",
+    }
+    found = {name: world.run(site, line).splitlines() for name, line in wanted.items()}
+    return {
+        name: sorted((re.sub(PASSING, "", line) for line in lines), key=lambda line: line.startswith("\tinet6"))
+        for name, lines in found.items()
+    }
+
+
+def ring(world: VmWorld, site: str) -> int:
+    """How many receive descriptors the card itself was given, by its register; no sysctl of iflib's tells that."""
+    register = re.search(r"RDLEN\s+([0-9a-f]{8})", world.run(site, "sysctl -n dev.em.0.reg_dump", check=False))
+    return int(register[1], 16) // DESCRIPTOR if register else 0
+
+
+def queues(world: VmWorld, site: str) -> dict[str, int]:
+    """The core of each queue that the card has."""
+    said = world.run(site, "sysctl -e dev.em.0.iflib", check=False)
+    return {name: int(core) for name, core in re.findall(r"\.([rt]xq\d+)\.cpu=(\d+)", said)}
+
+
+def inside(world: VmWorld, site: str, kind: str) -> bool:
+    """Whether the change is in force, and nothing of the other two with it."""
+    served = queues(world, site)
+    if kind == "queues":
+        return set(served) == {"rxq0", "txq0"} and ring(world, site) == PLAIN_RING
+    return set(served) == TWO_QUEUES and (
+        ring(world, site) == 512 if kind == "ring" else served["rxq0"] == 1 and ring(world, site) == PLAIN_RING
+    )
+
+
+def loan(kind: str) -> str:
+    value = {"ring": 512, "queues": 1, "queue-core": 1}[kind]
+    return f'settings = [{{kind = "{kind}", value = {value}, ends = "both"}}]'
+
+
+def before(world: VmWorld) -> dict[str, dict[str, list[str]]]:
+    """Both ends as they are, which is as the fixture has made them."""
+    found = {site: shown(world, site) for site in SITES}
+    for number, site in enumerate(SITES, 1):
+        lines = " ".join(found[site]["ifconfig"])
+        assert "mtu 4000" in lines and "LRO" not in lines and "TSO4" in lines and "VLAN_HWTSO" not in lines, lines
+        assert f"inet 10.77.0.{number}/24" in lines and f"inet 10.79.0.{number}/24" in lines and "inet6 fe80" in lines
+        assert "dev.em.0.iflib.rx_budget=16" in found[site]["sysctls"]
+        assert "dev.em.0.iflib.override_nrxds=0" in found[site]["attached"]
+        assert not found[site]["kernel"] and set(queues(world, site)) == TWO_QUEUES
+        assert ring(world, site) == PLAIN_RING
+    return found
+
+
+def put_back(world: VmWorld, was: dict[str, dict[str, list[str]]], within: float) -> float:
+    """Every line as before, no journal, no record, no undo process; how long that took."""
+
+    def left() -> list[object]:
+        unlike = [
+            (site, name, sorted({*was[site][name]} ^ {*lines}))
+            for site in SITES
+            for name, lines in shown_if_there(world, site).items()
+            if lines != was[site][name]
+        ]
+        files = f"ls {JOURNAL} {OURS} 2>/dev/null | grep -v lock$"
+        kept = [(site, text) for site in SITES if (text := world.run(site, files, check=False))]
+        undoing = [line for site in SITES for line in world.processes(site).values() if re.search(UNDO, line)]
+        return [*unlike, *kept, *undoing]
+
+    began = time.monotonic()
+    while found := left():
+        assert time.monotonic() < began + within * SLOW, found
+        time.sleep(0.5)
+    assert all(ring(world, site) == PLAIN_RING for site in SITES)
+    return time.monotonic() - began
+
+
+def shown_if_there(world: VmWorld, site: str) -> dict[str, list[str]]:
+    """While it is being attached its programs fail, which is as unlike as can be."""
+    try:
+        return shown(world, site)
+    except AssertionError:
+        return {"ifconfig": []}
+
+
+@pytest.mark.parametrize("kind", ["ring", "queues", "queue-core"])
+def test_a_trial_is_measured_under_it_and_it_is_put_back(world: VmWorld, kind: str) -> None:
+    for site in SITES:  # in force already, it would be no change
+        world.run(site, "sysctl dev.em.0.iflib.core_offset | grep -q ': 0$'")
+    was = before(world)
+    run = mischief.Run(world, mischief.plan_text(world, duration=10, more=loan(kind)))
+
+    def both() -> bool | None:
+        return True if all(inside(world, site, kind) for site in SITES) else None
+
+    mischief.until(both, 90, f"{kind} did not come into force at both ends")
+    mischief.tool(world, "alpha", "-c")
+    assert both(), "it was not in force while the trial ran"
+    assert run.wait(300) == 0
+    print(f"{kind} put back {put_back(world, was, 30):.0f} s after the run")
+    (trial,) = run.trials()
+    assert trial.ok, trial.reason
+    told = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
+    changed = {"ring": "default -> 512", "queues": "default -> 1", "queue-core": "0 -> 1"}[kind]
+    assert told == [(end, f"{kind} {CARD}: {changed}") for end in ("far", "near")]
+
+
+def started(world: VmWorld, kind: str) -> mischief.Run:
+    """A run whose change is in force at both ends, and whose client runs."""
+    run = mischief.Run(world, mischief.plan_text(world, duration=LONG // mischief.LONGER, more=loan(kind)))
+
+    def both() -> bool | None:
+        assert run.process.poll() is None, (run.process.communicate(), [t.reason for t in run.trials()])
+        return True if all(inside(world, site, kind) for site in SITES) else None
+
+    mischief.until(both, 90, f"{kind} did not come into force at both ends")
+    mischief.tool(world, "alpha", "-c")
+    return run
+
+
+@pytest.mark.parametrize("time_of", TIMES)
+@pytest.mark.parametrize("kind", ["ring", "queues"])
+def test_kill_9_of_the_run(world: VmWorld, kind: str, time_of: int) -> None:
+    was = before(world)
+    run = started(world, kind)
+    assert all(find(world, site, UNDO) for site in SITES)
+    kill(world, "alpha", RUN)
+    print(f"{kind} put back {put_back(world, was, 60):.0f} s after the kill")
+    run.process.communicate(timeout=60 * SLOW)
+    mischief.no_tool_left(world)
+
+
+def kill_helper(world: VmWorld, site: str, after: float) -> subprocess.Popen[bytes]:
+    """Kill the next helper that changes such a thing, so many seconds after it was first seen."""
+    seen = f"i=0; until pgrep -f '{HELPER}'; do sleep 0.05; i=$((i + 1)); [ $i -lt 6000 ] || exit 1; done"
+    line = f"{seen}; sleep {after}; pkill -9 -f '{HELPER}'"
+    return subprocess.Popen([*world.commands[site], line], stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_kill_9_of_the_helper_as_soon_as_the_card_is_gone(world: VmWorld, site: str) -> None:
+    """Then nobody is there any more who knows what it had, but for the record."""
+    was = before(world)
+    gone = f"i=0; while ifconfig {CARD} >/dev/null 2>&1; do i=$((i + 1)); [ $i -lt 100000 ] || exit 1; done"
+    waiting = subprocess.Popen([*world.commands[site], f"{gone}; pkill -9 -f '{HELPER}'"], stdin=subprocess.DEVNULL)
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, more=loan("ring")))
+    assert waiting.wait(300 * SLOW) == 0, "the card was never gone, or its helper was not"
+    assert run.wait(300) == 1
+    put_back(world, was, 60)
+    (trial,) = run.trials()
+    assert not trial.ok and "could not be set" in trial.reason, trial.reason
+
+
+@pytest.mark.parametrize("after", [0.0, 1.0, 3.0])
+def test_kill_9_of_the_helper_while_it_is_put_back(world: VmWorld, after: float) -> None:
+    was = before(world)
+    run = started(world, "ring")
+    waiting = kill_helper(world, "beta", after)
+    stop(world, run)
+    waiting.wait(300 * SLOW)  # it may have been quicker than its killer
+    put_back(world, was, 60)
+
+
+def test_a_driver_that_does_not_bear_it_is_refused(world: VmWorld) -> None:
+    said = world.run("alpha", "/usr/local/libexec/linkladder-measure ring vmx0 512 2>&1; echo $?")
+    assert "which may stop the kernel: set it at boot" in said and said.split()[-1] == "2", said
