@@ -2,210 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from linkladder import host
-from linkladder.host import freebsd_queues
+from linkladder import host, privilege
+from linkladder.host import freebsd, freebsd_queues
 from linkladder.priv import accepted, appliance, attaching, card_state, verbs
 from linkladder.priv.checks import Refused
 from linkladder.priv.running import Failed
-from linkladder.settings import reversible
+from linkladder.settings import Lease, SettingsError, journal, recover, reversible
 from linkladder.settings.journal import Entry
+from pretended_em import BEFORE, IFLIB, NAMES, FreeBSD, asked, system
 
-ON = ("rxcsum", "txcsum", "tso4", "tso6", "lro", "vlanhwtag")
-IFLIB = "dev.em.0.iflib."
-NAMES = tuple(one for ones in attaching.VARIABLES.values() for one in ones)
-
-
-@dataclass(frozen=True)
-class Em:
-    """em0 as the kernel has it; what stands here is what a card that was just attached has."""
-
-    asked: dict[str, str]
-    mtu: int = 1500
-    up: bool = False
-    offloads: tuple[str, ...] = ("rxcsum", "txcsum", "lro", "vlanhwtag")  # if_em.c leaves TSO off
-    addresses: tuple[str, ...] = ()
-    neighbours: tuple[str, ...] = ("PERFORMNUD", "AUTO_LINKLOCAL", "IFDISABLED")
-    sysctls: dict[str, str] = field(default_factory=lambda: {"dev.em.0.fc": "3", "dev.em.0.iflib.rx_budget": "0"})
-
-
-BEFORE = Em(
-    {**dict.fromkeys(NAMES, "0"), "core_offset": "1"},
-    mtu=9000,
-    up=True,
-    offloads=ON,
-    addresses=("10.78.0.1/24", "10.77.0.1/24", "fe80::1/64"),
-    neighbours=("PERFORMNUD", "AUTO_LINKLOCAL"),
-    sysctls={"dev.em.0.fc": "3", "dev.em.0.iflib.rx_budget": "16"},
-)
-
-
-class FreeBSD:
-    """Does to em0 what 15.1 was seen to do to an 82574L: the interface goes, and comes back as a new one."""
-
-    def __init__(self, ours: str) -> None:
-        self.em: Em | None = BEFORE
-        self.enabled = True
-        self.kernel = {IFLIB + "override_ntxds": "2048"}
-        self.kernel_at_first = dict(self.kernel)
-        self.ours = ours
-        self.set_up_by_devd = 0
-        self.next_core = 0  # of a card that is attached without being told
-        self.messages = ["em0: Using 1024 TX descriptors and 1024 RX descriptors"]
-        self.odd = self.routes = self.others = ""
-        self.fails_with: set[str] = set()  # sizes of rings for which there is no memory
-        self.keeps = ""  # an option that ifconfig does not change
-        self.done: list[str] = []
-        self.dies_at = -1
-
-    def alive(self) -> None:
-        if 0 <= self.dies_at <= len(self.done):
-            raise KeyboardInterrupt  # killed, and nothing is tidied up afterwards
-
-    def capture(self, argv: list[str]) -> str:
-        self.alive()
-        program, *words = argv
-        em = self.em
-        if program == attaching.DEVCTL or (program == attaching.KENV and words[0] != "-q"):
-            with contextlib.suppress(Failed, KeyError):
-                self.run(argv, False)
-            return ""
-        if program == attaching.KENV:
-            return self.kernel.get(words[1], "")
-        if program == attaching.SYSCTL:
-            if words[1] == "kern.msgbuf":
-                return "\n".join(self.messages)
-            if words[1] == "kern.boot_id":
-                return "this boot"
-            if em is None:
-                return ""
-            if words[0] == "-eW":
-                return "\n".join(f"{n}={v}" for n, v in {**em.sysctls, f"{IFLIB}override_nrxqs": "7"}.items())
-            if words[1] == "dev.em.0.%location":
-                return "slot=3 function=0 dbsf=pci0:0:3:0 handle=\\_SB_.PCI0.S18_\n"
-            return em.asked[words[1].removeprefix(IFLIB)]
-        if program == "/usr/bin/netstat":
-            return self.routes
-        if words == ["-l"]:
-            return "vmx0 em0 lo0" if em else "vmx0 lo0"
-        if words == ["-a"]:
-            return self.others
-        return self.shown(em) if em else ""
-
-    def shown(self, em: Em) -> str:
-        on = ",".join(theirs for theirs, ours in card_state.OFFLOADS.items() if ours in em.offloads)
-        lines = [f"em0: flags=1<{'UP,' if em.up else ''}BROADCAST,SIMPLEX,MULTICAST> metric 0 mtu {em.mtu}"]
-        lines += [f"\toptions=1<{on}>", "\tether 52:54:00:1b:01:01"]
-        lines += [f"\tinet{'6' if ':' in a else ''} {a.replace('/', '%em0/') if ':' in a else a}" for a in em.addresses]
-        lines += ["\tmedia: Ethernet autoselect (1000baseT <full-duplex>)", "\tstatus: active"]
-        return "\n".join([*lines, f"\tnd6 options=21<{','.join(em.neighbours)}>{self.odd}"])
-
-    def run(self, argv: list[str], watch_caller: bool = True) -> None:
-        assert not watch_caller, "what is half done is done to its end, whoever has gone"
-        self.alive()
-        program, *words = argv
-        self.done.append(" ".join(words))
-        if program == attaching.KENV:
-            if words[0] == "-u":
-                del self.kernel[words[1]]
-            else:
-                self.kernel.update([words[0].split("=")])
-        elif program == attaching.DEVCTL:
-            assert words[1] == "pci0:0:3:0"
-            self.disable() if words[0] == "disable" else self.enable()
-        elif program == attaching.SYSCTL:
-            assert self.em
-            self.em = replace(self.em, sysctls={**self.em.sysctls, **dict([words[0].split("=")])})
-        else:
-            assert self.em and words[0] == "em0"
-            self.ifconfig(self.em, words[1:])
-
-    def disable(self) -> None:
-        if not self.enabled or "vlan" in self.others:
-            raise Failed("/usr/sbin/devctl ended with 1")
-        self.em, self.enabled = None, False
-
-    def enable(self) -> None:
-        assert not self.enabled
-        self.enabled = True
-        asked = {name: self.kernel.get(IFLIB + name, "0") for name in NAMES}
-        if self.fails_with & set(asked.values()):
-            raise Failed("/usr/sbin/devctl ended with 1")
-        core = self.kernel.get(IFLIB + "core_offset", str(self.next_core))
-        self.next_core += 1
-        self.em = Em({**asked, "core_offset": core})
-        sizes = [min(int(asked[way]) or 1024, 4096) for way in ("override_ntxds", "override_nrxds")]
-        self.messages.append("em0: Using {} TX descriptors and {} RX descriptors".format(*sizes))
-        if os.path.exists(self.ours):
-            os.unlink(self.ours)  # as devd's rule does
-        else:
-            self.set_up_by_devd += 1
-
-    def ifconfig(self, em: Em, words: list[str]) -> None:
-        if words[0] in ("up", "down"):
-            self.em = replace(em, up=words[0] == "up")
-        elif words[0] == "mtu":
-            self.em = replace(em, mtu=int(words[1]))
-        elif words[-1] == "delete":
-            self.em = replace(em, addresses=tuple(a for a in em.addresses if a.partition("/")[0] != words[1]))
-        elif words[-1] == "alias":
-            self.em = replace(em, addresses=(*em.addresses, words[1]))
-        elif words[0] == "inet6":
-            state = {word.removeprefix("-"): not word.startswith("-") for word in words[1:]}
-            kept = tuple(f for f, w in attaching.NEIGHBOURS.items() if state.get(w, f in em.neighbours))
-            more = () if "IFDISABLED" in kept else ("fe80::1/64",)
-            self.em = replace(em, neighbours=kept, addresses=tuple(dict.fromkeys((*em.addresses, *more))))
-        else:
-            state = {word.removeprefix("-"): not word.startswith("-") for word in words if word != self.keeps}
-            flags = card_state.OFFLOADS.values()
-            self.em = replace(em, offloads=tuple(f for f in flags if state.get(f, f in em.offloads)))
-
-    def as_before(self, **but: str) -> None:
-        """Everything, but for what was asked for; nothing of ours lies about."""
-        assert self.em is not None
-        shown = replace(self.em, offloads=(), addresses=tuple(sorted(self.em.addresses, key=lambda a: ":" in a)))
-        assert shown == replace(BEFORE, offloads=(), asked=BEFORE.asked | but)
-        assert set(self.em.offloads) == set(ON) and self.kernel == self.kernel_at_first
-        assert not os.path.exists(attaching.RECORD.format("em0")) and not os.path.exists(self.ours)
-        assert self.set_up_by_devd == 0
-
-
-@pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FreeBSD]:
-    made = FreeBSD(str(tmp_path / "ours.em0"))
-    for module in (attaching, card_state, appliance):
-        monkeypatch.setattr(module, "capture", made.capture)
-    monkeypatch.setattr(card_state, "run", made.run)
-    monkeypatch.setattr(card_state, "PAUSE", 0.0)
-    for name, path in (("RECORD", "record.{}"), ("TURN", "turn"), ("OURS", "ours.{}"), ("RULE", "rule")):
-        monkeypatch.setattr(attaching, name, str(tmp_path / path))
-    (tmp_path / "rule").touch()
-    monkeypatch.setattr("linkladder.priv.checks.socket.if_nametoindex", there(made))
-    monkeypatch.setattr(appliance, "setting", lambda name: "vmx0")
-    yield made
-
-
-def there(system: FreeBSD):  # type: ignore[no-untyped-def]
-    def index(name: str) -> int:
-        if name not in system.capture([card_state.IFCONFIG, "-l"]).split():
-            raise OSError
-        return 1
-
-    return index
-
-
-def asked(kind: str, value: str, card: str = "em0") -> None:
-    for step in verbs.build("measure", kind, [card, value], "FreeBSD"):
-        assert callable(step)
-        step()
+__all__ = ["system"]
 
 
 CHANGES = [
@@ -404,6 +217,92 @@ def test_a_card_that_its_helper_detached_is_not_taken_for_gone(kind: str, monkey
     assert reversible.missing(Entry("mtu", "em0", "1500", "9000")) == "em0"
     monkeypatch.setattr(host, "system", lambda: "Linux")
     assert reversible.missing(Entry(kind, "em0", "4", "1")) == "em0"
+
+
+@pytest.fixture
+def machine(system: FreeBSD, monkeypatch: pytest.MonkeyPatch) -> FreeBSD:
+    """The same as the unprivileged side sees and changes it, through the helper's verbs."""
+
+    def values(name: str) -> dict[str, str]:
+        if system.em is None:
+            return {}
+        count = int(system.em.asked["override_nrxqs"]) or 2
+        cores = {f"{IFLIB}{side}{n}.cpu": str(n) for side in ("rxq", "txq") for n in range(count)}
+        return {IFLIB + n: value for n, value in system.em.asked.items()} | cores
+
+    async def run(verb: str, *words: str) -> privilege.Completed:
+        try:
+            asked(verb, words[1], words[0])
+        except (Failed, Refused) as why:
+            return privilege.Completed(1, "", str(why))
+        except KeyboardInterrupt:
+            system.dies_at = -1
+            return privilege.Completed(1, "", "killed")
+        return privilege.Completed(0, "", "")
+
+    seen = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
+    monkeypatch.setattr(freebsd, "RECORD", attaching.RECORD)
+    monkeypatch.setattr(freebsd, "_driver", values)
+    monkeypatch.setattr(host, "setting", seen.setting)
+    monkeypatch.setattr(host, "system", lambda: "FreeBSD")
+    monkeypatch.setattr(host, "boot_id", lambda: "this boot")
+    monkeypatch.setattr(privilege, "run", run)
+    monkeypatch.setattr(socket, "if_nameindex", lambda: [(1, "vmx0"), *([(2, "em0")] if system.em else [])])
+    return system
+
+
+BOTH = [reversible.Change("ring", "em0", "512"), reversible.Change("queues", "em0", "1")]
+
+
+async def test_a_loan_is_in_force_and_goes_back(machine: FreeBSD, own_state: Path) -> None:
+    lease = Lease(BOTH)
+    assert await lease.acquire() == ("ring em0: default -> 512", "queues em0: default -> 1")
+    machine.as_before(override_nrxds="512", override_ntxds="512", override_nrxqs="1", override_ntxqs="1")
+    await lease.release()
+    machine.as_before()
+    assert not (own_state / journal.NAME).exists()
+
+
+async def test_a_helper_killed_at_any_step_leaves_nothing_changed_and_nothing_said_to_be_somebody_else_s(
+    machine: FreeBSD, own_state: Path
+) -> None:
+    for step in range(steps_of(machine)):
+        machine.done.clear()
+        machine.dies_at = step
+        with pytest.raises(SettingsError, match="ring em0 could not be set to 512"):
+            await Lease(BOTH).acquire()
+        machine.as_before()
+        assert not (own_state / journal.NAME).exists() and journal.Journal(own_state).notice() == ""
+
+
+async def test_nor_does_one_killed_at_any_step_of_giving_back(machine: FreeBSD, own_state: Path) -> None:
+    """Also where the value is the old one by then, and the addresses are not there yet."""
+    for step in range(2 * steps_of(machine)):  # as two things go back
+        lease = Lease(BOTH)
+        await lease.acquire()
+        machine.done.clear()
+        machine.dies_at = step
+        await lease.release()
+        machine.as_before()
+        assert not (own_state / journal.NAME).exists() and journal.Journal(own_state).notice() == ""
+
+
+async def test_a_card_that_does_not_come_back_is_a_loan_that_is_not_put_back_until_it_does(
+    machine: FreeBSD, own_state: Path
+) -> None:
+    lease = Lease(BOTH[:1])
+    await lease.acquire()
+    machine.fails_with = {"0"}
+    with pytest.raises(reversible.NotPutBack) as caught:
+        await lease.release()
+    assert caught.value.cause == (
+        "ring em0 could not be set to default (em0 did not come back when it was attached anew)"
+    )
+    assert (own_state / journal.NAME).exists() and machine.em is None
+    machine.fails_with = set()
+    await recover(own_state)
+    machine.as_before()
+    assert not (own_state / journal.NAME).exists()
 
 
 def test_what_a_person_takes_as_it_is_is_not_put_back_later(
