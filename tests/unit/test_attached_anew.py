@@ -199,7 +199,7 @@ def test_the_management_adapter_stays_as_it_is(system: FreeBSD, monkeypatch: pyt
 def test_what_a_card_was_attached_with_is_told_of_known_drivers_alone() -> None:
     def told(kind: str, card: str = "em0", **asked: str) -> str:
         values = {IFLIB + n: asked.get(n, BEFORE.asked[n]) for n in NAMES}
-        values |= {f"{IFLIB}{side}{n}.cpu": str(n) for side in ("rxq", "txq") for n in (0, 1)}
+        values |= {f"{IFLIB}{side}{n}.cpu": str(1 - n) for side in ("rxq", "txq") for n in (0, 1)}
         return freebsd_queues.chosen(kind, card, values)
 
     assert told("ring") == told("queues") == "default" and told("queue-core") == "1"
@@ -207,6 +207,7 @@ def test_what_a_card_was_attached_with_is_told_of_known_drivers_alone() -> None:
     assert told("ring", override_nrxds="512") == "512/default"
     assert told("queues", override_nrxqs="64", override_ntxqs="64") == "2", "as many as there are"
     assert told("ring", "vmx0") == told("ring", "em1") == ""
+    assert told("queue-core", core_offset="0") == "", "its queues do not follow it"
 
 
 @pytest.mark.parametrize("kind", reversible.OF_QUEUES)

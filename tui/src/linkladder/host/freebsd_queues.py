@@ -57,5 +57,6 @@ def chosen(kind: str, card: str, values: Mapping[str, str]) -> str:
         return ""
     if kind == "queues" and set(asked) != {"0"}:
         return both_ways(len(cores(values, "rxq")), len(cores(values, "txq")))
-    words = asked if kind == "queue-core" else [DEFAULT if one == "0" else one for one in asked]
-    return "/".join(dict.fromkeys(words))
+    if kind == "queue-core":  # which a card without MSI-X has its queue on by chance
+        return asked[0] if cores(values, "rxq").get(0) == int(asked[0]) else ""
+    return "/".join(dict.fromkeys(DEFAULT if one == "0" else one for one in asked))
