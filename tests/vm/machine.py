@@ -142,8 +142,8 @@ class Machine:
         cpus: int = 2,
         memory: int = 1024,
         taps: tuple[str, ...] = (),
-        virtio: int = 0,  # of the last adapters; the others are vmxnet3,
-        e1000e: int = 0,  # or these, Intel's 82574L with two queues
+        virtio: int = 0,  # of the last adapters; the others are vmxnet3
+        intel: tuple[str, ...] = (),  # the models of the last ones, where they are Intel's
         cdrom: Path | None = None,
         stick: Path | None = None,
         vmware: bool = False,
@@ -163,7 +163,7 @@ class Machine:
             taps,
             cdrom,
         )
-        self.stick, self.vmware, self.virtio, self.e1000e = stick, vmware, virtio, e1000e
+        self.stick, self.vmware, self.virtio, self.intel = stick, vmware, virtio, intel
         self.disk = self.folder / "disk.qcow2"
         self.process: subprocess.Popen[bytes] | None = None
         self.started = 0.0
@@ -217,12 +217,11 @@ class Machine:
         ]
         words += ["-device", DISKS[self.firmware]]
         taps = self.taps or ("", "")
+        models = [*["vmxnet3"] * len(taps), *["virtio-net-pci"] * self.virtio, *self.intel][-len(taps) :]
         for place, tap in enumerate(taps):
-            model = "vmxnet3" if place < len(taps) - self.virtio else "virtio-net-pci"
-            model = model if place < len(taps) - self.e1000e else "e1000e"
             words += [
                 "-device",
-                f"{model},netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
+                f"{models[place]},netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
             ]
             words += [
                 "-netdev",

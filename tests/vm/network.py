@@ -10,8 +10,8 @@ import subprocess
 class Network:
     """A namespace of its own with a bridge for management and one for the test adapters."""
 
-    virtio = 0  # of a machine's adapters, the last ones,
-    e1000e = 0  # and which of them are Intel's
+    virtio = 0  # of a machine's adapters, the last ones
+    intel: tuple[str, ...] = ()  # the models of the last ones, where they are Intel's
     _made = itertools.count()
 
     def __init__(self) -> None:

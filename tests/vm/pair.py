@@ -38,7 +38,7 @@ class Site:
 
     def __init__(self, machine: Machine, folder: Path, space: str) -> None:
         self.machine, self.folder, self.space = machine, folder, space
-        self.card = "em0" if machine.e1000e else CARDS[0]
+        self.card = "em0" if machine.intel else CARDS[0]
         self.management = f"10.98.0.{machine.number}"
         self.test = f"10.77.0.{machine.number}"
 
@@ -122,7 +122,7 @@ class Pair:
                 space=network.name,
                 taps=network.taps(number),
                 virtio=network.virtio,
-                e1000e=network.e1000e,
+                intel=network.intel,
             )
             for number, name in enumerate(NAMES, first)
         )

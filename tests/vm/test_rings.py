@@ -1,11 +1,16 @@
 """Rings, queues and their first core on loan at two FreeBSD machines: in force in the card itself, then put back.
 
-Their test cards are Intel's 82574L (QEMU's e1000e, driver em), which FreeBSD bears to attach anew. Each is made unlike
-what rc.conf says and what a card has that was just attached, so that whatever does not come back shows.
+Their test cards are Intel's, which FreeBSD bears to attach anew: em0 an 82540EM (QEMU's e1000), which carries trials
+and has a single queue, em1 an 82574L (e1000e) with two, lent to a process of the machine itself. QEMU 7.2's e1000e does
+not clear what it told by an interrupt (ICR), so that FreeBSD seeks a link again and again; where it has one,
+LINKLADDER_INTEL=e1000e makes it carry the trials, with its queues on loan. Each card is made unlike what rc.conf says
+and what a card has that was just attached, so that whatever does not come back shows.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import subprocess
 import time
@@ -24,19 +29,40 @@ from .test_failures import VmWorld
 from .test_loans import JOURNAL, LONG, RUN, TIMES, UNDO, find, kill, stop
 
 SITES = ("alpha", "beta")
-CARD = "em0"
+CARD, TWO = "em0", "em1"  # the one that carries the trials, and one with two queues in any case
+MODEL = os.environ.get("LINKLADDER_INTEL", "e1000")
+LOANS = {"ring": "512", "queues": "1", "queue-core": "1"} if MODEL == "e1000e" else {"ring": "512"}
 HELPER = r"linkladder\.priv measure (ring|queues|queue-core)"
 OURS = "/var/run/linkladder-atta*"  # records of cards that are not back yet, and what devd is to pass over
 TWO_QUEUES = {"rxq0", "rxq1", "txq0", "txq1"}
 PLAIN_RING = 1024  # descriptors that if_em.c takes by itself (EM_DEFAULT_RXD)
 DESCRIPTOR = 16  # bytes
 PASSING = r" tentative| scopeid \S+|DRV_OACTIVE,|flags=[0-9a-f]+"  # of what ifconfig prints
+LENT = """
+import asyncio, sys
+from pathlib import Path
+from linkladder.settings import Change, Lease, Undo
+
+async def lent():
+    changes = [Change(kind, "em1", value) for kind, _, value in (word.partition("=") for word in sys.argv[1:])]
+    async with Lease(changes, Undo(60.0), Path("/tmp/lent")):
+        print("lent", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+asyncio.run(lent())
+"""
 
 
 class Intel(Network):
-    """Whose machines have a test card of Intel's."""
+    """Whose machines have two test cards of Intel's, on one segment."""
 
-    e1000e = 1
+    intel = (MODEL, "e1000e")
+
+    def taps(self, number: int) -> tuple[str, ...]:
+        more = f"u{number}"
+        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
+        self.inside("link", "set", more, "mtu", "9000", "master", "test", "up")
+        return (*super().taps(number), more)
 
 
 class EmWorld(VmWorld):
@@ -57,11 +83,12 @@ def world(machines: Machines, image: Path, tmp_path_factory: pytest.TempPathFact
         pair.describe()
         made = EmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
         for number, site in enumerate(SITES, 1):
-            for line in ("mtu 4000", "-lro", "-vlanhwtso", f"inet 10.79.0.{number}/24 alias"):
-                made.run(site, f"ifconfig {CARD} {line}")
-            made.run(
-                site, "sysctl dev.em.0.iflib.rx_budget=16 && pgrep -x devd && ls /usr/local/etc/devd/linkladder.conf"
-            )
+            made.run(site, "pgrep -x devd && ls /usr/local/etc/devd/linkladder.conf")
+            for card, address in ((CARD, f"10.79.0.{number}"), (TWO, f"10.80.0.{number}")):
+                for line in ("mtu 4000", "-txcsum -rxcsum", f"inet {address}/24 alias"):
+                    made.run(site, f"ifconfig {card} {line}")
+                made.run(site, f"sysctl dev.em.{card[-1]}.iflib.rx_budget=16")
+            made.run(site, f"ifconfig {TWO} down")  # or its interrupts take half of an emulated machine
         for site in SITES:
             await_link(made, site)
         yield made
@@ -77,17 +104,18 @@ def await_link(world: VmWorld, site: str) -> None:
         time.sleep(0.5)
 
 
-def shown(world: VmWorld, site: str) -> dict[str, list[str]]:
+def shown(world: VmWorld, site: str, card: str = CARD) -> dict[str, list[str]]:
     """All that there is to tell of the card: by ifconfig, by its sysctls, its routes, the kernel's environment.
 
     A link-local address comes at any time, so it stands last. The boot is among it, as a machine that has panicked
     comes up with a card as good as new.
     """
+    device = f"dev.em.{card[-1]}"
     wanted = {
-        "ifconfig": f"ifconfig -f inet:cidr,inet6:cidr {CARD}",
-        "sysctls": "sysctl -eW dev.em.0",
-        "attached": "sysctl -e dev.em.0.iflib | grep -E 'override|core_offset|separate|[rt]xq[0-9]+[.]cpu'",
-        "routes": f"netstat -rn | grep -w {CARD} | sort",
+        "ifconfig": f"ifconfig -f inet:cidr,inet6:cidr {card}",
+        "sysctls": f"sysctl -eW {device} | grep -v override",
+        "attached": f"sysctl -e {device}.iflib | grep -E 'override|core_offset|separate|[rt]xq[0-9]+[.]cpu'",
+        "routes": f"netstat -rn | grep -w {card} | sort",
         "kernel": "kenv | grep '^dev[.]em' || true",
         "boot": "sysctl -nx kern.boot_id",
     }
@@ -104,25 +132,23 @@ def ring(world: VmWorld, site: str) -> int:
     return int(register[1], 16) // DESCRIPTOR if register else 0
 
 
-def queues(world: VmWorld, site: str) -> dict[str, int]:
+def queues(world: VmWorld, site: str, card: str = CARD) -> dict[str, int]:
     """The core of each queue that the card has."""
-    said = world.run(site, "sysctl -e dev.em.0.iflib", check=False)
+    said = world.run(site, f"sysctl -e dev.em.{card[-1]}.iflib", check=False)
     return {name: int(core) for name, core in re.findall(r"\.([rt]xq\d+)\.cpu=(\d+)", said)}
 
 
 def inside(world: VmWorld, site: str, kind: str) -> bool:
-    """Whether the change is in force, and nothing of the other two with it."""
+    """Whether the change is in force, and not the others with it."""
     served = queues(world, site)
-    if kind == "queues":
-        return set(served) == {"rxq0", "txq0"} and ring(world, site) == PLAIN_RING
-    return set(served) == TWO_QUEUES and (
-        ring(world, site) == 512 if kind == "ring" else served["rxq0"] == 1 and ring(world, site) == PLAIN_RING
-    )
+    if kind == "ring":
+        return ring(world, site) == 512 and (MODEL != "e1000e" or set(served) == TWO_QUEUES)
+    as_asked = set(served) == {"rxq0", "txq0"} if kind == "queues" else served.get("rxq0") == 1
+    return as_asked and ring(world, site) == PLAIN_RING
 
 
 def loan(kind: str) -> str:
-    value = {"ring": 512, "queues": 1, "queue-core": 1}[kind]
-    return f'settings = [{{kind = "{kind}", value = {value}, ends = "both"}}]'
+    return f'settings = [{{kind = "{kind}", value = {LOANS[kind]}, ends = "both"}}]'
 
 
 def before(world: VmWorld) -> dict[str, dict[str, list[str]]]:
@@ -130,12 +156,13 @@ def before(world: VmWorld) -> dict[str, dict[str, list[str]]]:
     found = {site: shown(world, site) for site in SITES}
     for number, site in enumerate(SITES, 1):
         lines = " ".join(found[site]["ifconfig"])
-        assert "mtu 4000" in lines and "LRO" not in lines and "TSO4" in lines and "VLAN_HWTSO" not in lines, lines
+        on = re.findall(r"options=\w+<([^>]*)>", lines)[0].split(",")
+        assert "mtu 4000" in lines and not {"RXCSUM", "TXCSUM"} & set(on), lines
         assert f"inet 10.77.0.{number}/24" in lines and f"inet 10.79.0.{number}/24" in lines and "inet6 fe80" in lines
         assert "dev.em.0.iflib.rx_budget=16" in found[site]["sysctls"]
         assert "dev.em.0.iflib.override_nrxds=0" in found[site]["attached"]
-        assert not found[site]["kernel"] and set(queues(world, site)) == TWO_QUEUES
-        assert ring(world, site) == PLAIN_RING
+        assert not found[site]["kernel"] and ring(world, site) == PLAIN_RING
+        assert MODEL != "e1000e" or (set(queues(world, site)) == TWO_QUEUES and queues(world, site)["rxq0"] == 0)
     return found
 
 
@@ -170,10 +197,8 @@ def shown_if_there(world: VmWorld, site: str) -> dict[str, list[str]]:
         return {"ifconfig": []}
 
 
-@pytest.mark.parametrize("kind", ["ring", "queues", "queue-core"])
+@pytest.mark.parametrize("kind", LOANS)
 def test_a_trial_is_measured_under_it_and_it_is_put_back(world: VmWorld, kind: str) -> None:
-    for site in SITES:  # in force already, it would be no change
-        world.run(site, "sysctl dev.em.0.iflib.core_offset | grep -q ': 0$'")
     was = before(world)
     run = mischief.Run(world, mischief.plan_text(world, duration=10, more=loan(kind)))
 
@@ -188,7 +213,7 @@ def test_a_trial_is_measured_under_it_and_it_is_put_back(world: VmWorld, kind: s
     (trial,) = run.trials()
     assert trial.ok, trial.reason
     told = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
-    changed = {"ring": "default -> 512", "queues": "default -> 1", "queue-core": "0 -> 1"}[kind]
+    changed = f"{'0' if kind == 'queue-core' else 'default'} -> {LOANS[kind]}"
     assert told == [(end, f"{kind} {CARD}: {changed}") for end in ("far", "near")]
 
 
@@ -206,7 +231,7 @@ def started(world: VmWorld, kind: str) -> mischief.Run:
 
 
 @pytest.mark.parametrize("time_of", TIMES)
-@pytest.mark.parametrize("kind", ["ring", "queues"])
+@pytest.mark.parametrize("kind", LOANS)
 def test_kill_9_of_the_run(world: VmWorld, kind: str, time_of: int) -> None:
     was = before(world)
     run = started(world, kind)
@@ -246,6 +271,71 @@ def test_kill_9_of_the_helper_while_it_is_put_back(world: VmWorld, after: float)
     stop(world, run)
     waiting.wait(300 * SLOW)  # it may have been quicker than its killer
     put_back(world, was, 60)
+
+
+@contextlib.contextmanager
+def lent(
+    world: VmWorld, was: dict[str, list[str]], in_force: dict[str, str], *changes: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A process on alpha that has these changes of em1 on loan; nothing else of the card is changed."""
+    world.write("alpha", "/tmp/lent.py", LENT)
+    process = subprocess.Popen(
+        [*world.commands["alpha"], f"mkdir -p /tmp/lent && exec {world.python} /tmp/lent.py {' '.join(changes)}"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout and process.stdout.readline() == "lent\n"
+    now = shown(world, "alpha", TWO)
+    assert {name for name in was if now[name] != was[name]} == {"attached"}, (was, now)
+    asked = dict(line.removeprefix("dev.em.1.iflib.").split("=") for line in now["attached"])
+    assert asked | in_force == asked, asked
+    yield process
+    process.communicate("\n", timeout=120 * SLOW)
+
+
+def as_attached(world: VmWorld) -> dict[str, list[str]]:
+    was = shown(world, "alpha", TWO)
+    assert set(queues(world, "alpha", TWO)) == TWO_QUEUES and not was["kernel"]
+    lines = " ".join(was["ifconfig"])
+    assert "mtu 4000" in lines and "inet 10.80.0.1/24" in lines and "<UP" not in lines, lines
+    return was
+
+
+def await_back(world: VmWorld, was: dict[str, list[str]]) -> None:
+    files = f"ls /tmp/lent/settings.journal {OURS} 2>/dev/null | grep -v lock$"
+
+    def back() -> bool | None:
+        there = TWO in world.run("alpha", "ifconfig -l").split() and not world.run("alpha", files, check=False)
+        return True if there and shown(world, "alpha", TWO) == was else None
+
+    mischief.until(back, 60, "em1 is not as before")
+
+
+ONE_QUEUE = {f"override_n{way}xqs": "1" for way in "rt"} | {f"override_n{way}xds": "512" for way in "rt"}
+
+
+def test_two_queues_are_one_on_loan_and_two_again(world: VmWorld) -> None:
+    was = as_attached(world)
+    with lent(world, was, ONE_QUEUE, "queues=1", "ring=512"):
+        assert set(queues(world, "alpha", TWO)) == {"rxq0", "txq0"}
+    await_back(world, was)
+
+
+def test_two_queues_are_two_again_after_kill_9_of_who_lent_them(world: VmWorld) -> None:
+    was = as_attached(world)
+    with lent(world, was, ONE_QUEUE, "queues=1", "ring=512"):
+        world.run("alpha", "pkill -9 -f '[/]tmp/lent.py'")
+    await_back(world, was)
+
+
+def test_the_queues_go_to_other_cores_on_loan_and_back(world: VmWorld) -> None:
+    was = as_attached(world)
+    first = queues(world, "alpha", TWO)
+    other = 1 - first["rxq0"]
+    in_force = {"core_offset": str(other), "rxq0.cpu": str(other), "rxq1.cpu": str(1 - other)}
+    with lent(world, was, in_force, f"queue-core={other}"):
+        pass
+    await_back(world, was)
+    assert queues(world, "alpha", TWO) == first
 
 
 def test_a_driver_that_does_not_bear_it_is_refused(world: VmWorld) -> None:
