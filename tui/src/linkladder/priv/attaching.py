@@ -43,7 +43,7 @@ VARIABLES = {  # below dev.DRIVER.UNIT.iflib, of receiving and sending
 # What ifconfig tells of a card that comes back by itself or from the record.
 LINES = ("flags=", "options=", "ether ", "hwaddr ", "inet ", "inet6 ", "media: Ethernet autoselect", "status: ", "nd6 ")
 FULL = "3"  # flow control both ways
-FLAGS = {"UP", "BROADCAST", "RUNNING", "SIMPLEX", "MULTICAST", "LOWER_UP", "DRV_OACTIVE"}
+FLAGS = {"UP", "BROADCAST", "RUNNING", "SIMPLEX", "MULTICAST", "LOWER_UP", "DRV_OACTIVE", "PROMISC"}  # by listeners
 NEIGHBOURS = {  # what ifconfig calls an option of neighbour discovery, and how it is set
     "PERFORMNUD": "nud",
     "ACCEPT_RTADV": "accept_rtadv",
