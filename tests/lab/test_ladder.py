@@ -54,7 +54,7 @@ def written(lab: Lab) -> dict[str, Any]:
     # Below the link nothing settles: it only has to be measured, and its warm-up is cut short as well. How many
     # repeats an answer needs has a test of its own, too (test_until_settled.py): of each load two are enough.
     for before, shorter in (
-        ("duration = 5\n", "duration = 2\nwarmup = 1\n"),
+        ("duration = 4\n", "duration = 2\n"),
         ("duration = 8\n", "duration = 4\n"),
         ("at_most = 4\n", "at_most = 2\n"),
         ("at_most = 3\n", "at_most = 2\n"),

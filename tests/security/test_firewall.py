@@ -222,7 +222,7 @@ import asyncio
 from linkladder.peer import connect, near_end
 async def main():
     near = await near_end()
-    far = await connect("beta", near.hello)
+    far = await connect("beta")
     print(far.hello.name)
     await far.close()
     await near.close()

@@ -34,7 +34,7 @@ from linkladder.model import Experiment, Protocol
 from linkladder.peer import connect, near_end
 async def main():
     near = await near_end()
-    far = await connect("beta", near.hello)
+    far = await connect("beta")
     for end in (near, far):
         await end.ask(wire.Reserve("alpha"))
     here, there = sys.argv[1:]

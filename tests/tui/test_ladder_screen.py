@@ -36,7 +36,7 @@ async def test_ladder_live(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "plan quick running")
-        present(backend.running).skip_to(7.3)
+        present(backend.running).skip_to(4.3)
         for words in ("41.", "localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
                       "left", "2 flows", "█", "░"):  # fmt: skip
             await until(pilot, words)

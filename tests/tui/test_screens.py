@@ -280,7 +280,7 @@ async def test_other_sizes_show_what_matters(size: tuple[int, int]) -> None:
         await until(pilot, "> Read the report")
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        present(backend.running).skip_to(7.3)
+        present(backend.running).skip_to(4.3)
         for words in ("Gb/s │", "localhost measuring", "trial █", "Cancel"):
             await until(pilot, words)
 

@@ -43,7 +43,7 @@ the other one or linkladder dies, a process of its own puts it back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "next_rung", "Rung"),
-        Binding("t", "thorough", "Pairs"),
+        Binding("t", "thorough", "Pairs", show=False),  # the line shows six keys at most
         Binding("a", "also", "Also"),
         Binding("pagedown", "read_on(1)", "More", key_display="PgDn", priority=True),
         Binding("pageup", "read_on(-1)", "Read back", show=False, priority=True),
