@@ -53,7 +53,7 @@ class FreeBSD:
         self.ours = ours
         self.set_up_by_devd = 0
         self.next_core = 0  # of a card that is attached without being told
-        self.messages = ["em0: Using 1024 TX descriptors and 1024 RX descriptors"]
+        self.messages = ["[1] em0: Using 1024 TX descriptors and 1024 RX descriptors"]
         self.odd = self.routes = self.others = ""
         self.fails_with: set[str] = set()  # sizes of rings for which there is no memory
         self.keeps = ""  # an option that ifconfig does not change
@@ -137,7 +137,7 @@ class FreeBSD:
         self.next_core += 1
         self.em = Em({**asked, "core_offset": core})
         sizes = [min(int(asked[way]) or 1024, 4096) for way in ("override_ntxds", "override_nrxds")]
-        self.messages.append("em0: Using {} TX descriptors and {} RX descriptors".format(*sizes))
+        self.messages.append("[520] em0: Using {} TX descriptors and {} RX descriptors".format(*sizes))
         if os.path.exists(self.ours):
             os.unlink(self.ours)  # as devd's rule does
         else:

@@ -201,7 +201,7 @@ def _check_granted(before: Before, wanted: dict[str, str]) -> None:
     """
     name = before.card.name
     granted = re.findall(
-        rf"^(?:<\d+>)?{name}: Using (\d+) TX descriptors and (\d+) RX descriptors",
+        rf"^(?:<\d+>)?(?:\[[\d.]+\] )?{name}: Using (\d+) TX descriptors and (\d+) RX descriptors",  # [seconds]
         capture([SYSCTL, "-n", "kern.msgbuf"]),
         re.MULTILINE,
     )
