@@ -12,9 +12,8 @@ import pytest
 
 from linkladder import tools, wire
 from linkladder.errors import EnvironmentFault
-from linkladder.model import End, Experiment, Path, Plan, Rung, RungName
+from linkladder.model import End, Experiment, Path
 from linkladder.peer import connector, ends
-from linkladder.run import process
 from linkladder.settings import arming
 from linkladder.trust import peers
 
@@ -143,28 +142,6 @@ async def test_a_channel_that_was_begun_is_the_one_that_is_had_and_one_that_nobo
     async with asyncio.timeout(30):  # one that was still starting is told to end, and takes its time
         while any(File(f"/proc/{pid}").exists() for pid in pids):
             await asyncio.sleep(0.01)
-
-
-async def test_agents_of_peers_start_while_this_machines_own_does(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: File
-) -> None:
-    started = tmp_path / "started"
-    monkeypatch.setattr(connector.peers, "find", lambda name: peers.Peer(name, (), "", ""))
-    monkeypatch.setattr(
-        connector.peers, "ssh_command", lambda *_: [sys.executable, "-c", f"{STARTED}{LATER}", str(started)]
-    )
-
-    async def near_end() -> ends.EndPoint:
-        async with asyncio.timeout(30):
-            while not started.exists():
-                await asyncio.sleep(0.01)
-        return await ends.NearEnd.open()
-
-    monkeypatch.setattr(process, "near_end", near_end)
-    plan = Plan("one", rungs=(Rung(RungName.DC_LINK, (Path(peer="beta"),)),))
-    async with process._ends(plan, call_peers=True) as (_, to_peers):
-        far = await to_peers("beta")
-        await far.close()
 
 
 async def test_a_channel_is_closed_if_it_is_not_wanted_while_its_card_is_looked_up(

@@ -161,10 +161,10 @@ async def _ends(plan: Plan, *, call_peers: bool) -> AsyncIterator[tuple[EndPoint
     async with contextlib.AsyncExitStack() as opened:
         to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
         opened.push_async_callback(to_peers.close)
-        if call_peers:
-            to_peers.begin(set(plan.peers))  # their agents start while this machine's does
         near = await near_end()
         opened.push_async_callback(near.close)
+        if call_peers:  # not sooner: on a single core the two starts get into each other's way
+            to_peers.begin(set(plan.peers))
         yield near, to_peers
 
 
