@@ -22,6 +22,18 @@ OPTIONS: dict[str, tuple[list[str], ...]] = {
 }
 
 
+def as_found_plan(rung: str) -> str:
+    """A trial as long, by the setting that the appliance finds."""
+    return f"""
+name = "strongest"
+[[experiment]]
+rungs = ["{rung}"]
+streams = "auto"
+duration = {SECONDS}
+warmup = {WARMUP}
+"""
+
+
 def serving(tool: str, address: str, options: list[str]) -> list[str]:
     """The receiver's command; iperf 2 takes its own buffers from the options."""
     port = ["-p", str(PORT)]

@@ -15,21 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from bare_tools import OPTIONS, SECONDS, WARMUP, received, sending, serving
+from bare_tools import OPTIONS, as_found_plan, received, sending, serving
 
 from linkladder.codec import from_json
 from linkladder.model import Document
 from world import Lab
 
 ROUNDS = 2
-PLAN = """
-name = "strongest"
-[[experiment]]
-rungs = ["{rung}"]
-streams = "auto"
-duration = {seconds}
-warmup = {warmup}
-"""
 LOCAL = "127.0.0.1"
 
 
@@ -54,7 +46,7 @@ def bare(lab: Lab, rung: str, tool: str, options: list[str]) -> float:
 
 def ours(lab: Lab, rung: str, folder: Path) -> float:
     plan = folder / f"{rung}.toml"
-    plan.write_text(PLAN.format(rung=rung, seconds=SECONDS, warmup=WARMUP))
+    plan.write_text(as_found_plan(rung))
     argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta"])
     done = subprocess.run([*argv, "--json", "-"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     document = from_json(Document, json.loads(done.stdout))

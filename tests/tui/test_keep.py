@@ -29,13 +29,15 @@ def staircase() -> Document:
 
 
 @asynccontextmanager
-async def results(backend: ReplayBackend, document: Document) -> AsyncIterator[Pilot[Any]]:
+async def results(
+    backend: ReplayBackend, document: Document, hint: str = "w keeps what won on this appliance"
+) -> AsyncIterator[Pilot[Any]]:
     backend.stored = {document.run.id: (replace(synth.summary(), id=document.run.id), document)}
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "Next step")
         app.open("results", document.run.id)
-        await until(pilot, "w keeps what won on this appliance")
+        await until(pilot, hint)
         await pilot.press("w")
         yield pilot
 
@@ -104,14 +106,7 @@ async def test_a_run_without_a_staircase_says_so() -> None:
 async def test_what_won_for_the_application_alone_is_named() -> None:
     plan = plans.read_plan(PLAN)
     made = document(climbed_with(plan, lambda e, way: 2e9 if e.streams == 2 else 1e9)[1])
-    backend = synth.settled()
-    backend.stored = {made.run.id: (replace(synth.summary(), id=made.run.id), made)}
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "Next step")
-        app.open("results", made.run.id)
-        await until(pilot, "Plan ")
-        await pilot.press("w")
+    async with results(synth.settled(), made, hint="Plan ") as pilot:
         told = await until(pilot, "Nothing is to be kept here")
         assert "what was best" in told and "is for the application:" in told
         assert "│ 2 streams, at the end that connects" in told

@@ -58,6 +58,17 @@ def steps_of(system: FreeBSD) -> int:
     return count
 
 
+def killed_at(system: FreeBSD, step: int, ring: str) -> None:
+    """The helper in the middle of this; the next one that is asked for what was there brings it back."""
+    system.done.clear()
+    system.dies_at = step
+    with pytest.raises(KeyboardInterrupt):
+        asked("ring", ring)
+    system.dies_at = -1
+    asked("ring", "default")
+    system.as_before()
+
+
 def test_killed_at_any_step_the_undo_brings_it_back(
     system: FreeBSD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,26 +76,14 @@ def test_killed_at_any_step_the_undo_brings_it_back(
     count = steps_of(system)
     assert count > 15
     for step in range(count):
-        system.done.clear()
-        system.dies_at = step
-        with pytest.raises(KeyboardInterrupt):
-            asked("ring", "512")
-        system.dies_at = -1
-        asked("ring", "default")
-        system.as_before()
+        killed_at(system, step, "512")
 
 
 def test_killed_at_any_step_of_the_undo_the_next_one_brings_it_back(system: FreeBSD) -> None:
     count = steps_of(system)
     for step in range(count):
         asked("ring", "512")
-        system.done.clear()
-        system.dies_at = step
-        with pytest.raises(KeyboardInterrupt):
-            asked("ring", "default")
-        system.dies_at = -1
-        asked("ring", "default")
-        system.as_before()
+        killed_at(system, step, "default")
 
 
 def test_a_card_that_does_not_come_back_is_told_and_comes_back_with_what_it_had(system: FreeBSD) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bare_tools import OPTIONS, SECONDS, WARMUP, received, sending, serving
+from bare_tools import OPTIONS, as_found_plan, received, sending, serving
 
 import mischief
 
@@ -20,14 +20,6 @@ from .test_loans import SITES
 __all__ = ["world"]
 
 ROUNDS, ENOUGH = 2, 0.95
-PLAN = """
-name = "strongest"
-[[experiment]]
-rungs = ["{rung}"]
-streams = "auto"
-duration = {seconds}
-warmup = {warmup}
-"""
 
 
 @contextmanager
@@ -54,8 +46,7 @@ def alone(world: VmWorld, address: str, tool: str, options: list[str]) -> float:
 
 
 def as_found(world: VmWorld) -> float:
-    text = PLAN.format(rung=world.rung, seconds=SECONDS, warmup=WARMUP)
-    run = mischief.Run(world, text, name="strongest")
+    run = mischief.Run(world, as_found_plan(world.rung), name="strongest")
     assert run.wait(180) == 0
     print(*run.document().run.notes, sep="\n")
     (trial,) = run.trials()
