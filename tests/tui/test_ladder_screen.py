@@ -245,7 +245,7 @@ async def test_a_search_for_the_strongest_generator_shows_how_far_it_is() -> Non
     backend.entries = [
         (0.0, events.RunStarted("r", plan, 60.0, 3)),
         (0.0, events.RungStarted(rung, 60.0, 3, 0)),
-        (0.0, events.GeneratorSought("Looking for the setting that is strongest", 20.0)),
+        (0.0, events.GeneratorSought(rung, "Looking for the setting that is strongest", 20.0)),
         (14.0, events.GeneratorChosen(rung, plan, "8 streams are strongest")),
     ]
     app = LadderApp(backend)

@@ -32,7 +32,7 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class RungStarted:
-    """A rung has started; `done`, `spent` and `longest` are as in RunStarted, for this rung."""
+    """A rung has started; `seconds`, `done`, `spent` and `longest` are as in RunStarted, for this rung."""
 
     rung: RungName
     seconds: float
@@ -41,6 +41,7 @@ class RungStarted:
     done: int = 0
     spent: float = 0.0
     longest: float = 0.0
+    search: float = 0.0  # of the seconds, for a search for the strongest generator that is foreseen
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class LeftOut:
 class GeneratorSought:
     """Short tests of the ways to generate a rung's loads have begun; GeneratorChosen ends them."""
 
+    rung: RungName
     said: str
     seconds: float  # the longest that they may take
 

@@ -107,7 +107,7 @@ class Generators:
         here, there = present[rung.path.origin], present[rung.path.peer]
         if kept := self.known(rung, pair):
             return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
-        emit(GeneratorSought(phrases.looking(LIMIT), LIMIT))
+        emit(GeneratorSought(rung.name, phrases.looking(LIMIT), LIMIT))
         over = routes([path_to_search(rung, here, there)], ends[""])
 
         async def look(generator: Generator) -> float:

@@ -105,8 +105,7 @@ class Engine:
         except BaseException:
             await self._close()
             raise
-        soon = self._foreseen.plan
-        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(soon), plans.trials(soon), *self._before(soon)))
+        self._emit(self._foreseen.run_started(self.run_id, self.plan))
         state, reason = RunState.COMPLETE, ""
         try:
             for peer, facts in self._ends.facts.items():
@@ -128,7 +127,8 @@ class Engine:
         await self._have_peers()
         facts = {"": await self.near.ask(wire.Facts()), **self._ends.facts}
         refuse_absent_cores(self.plan, facts)
-        self._foreseen = Foreseen(self.plan, {"": self.near, **self._ends.connected}, facts, self.boots)
+        ends = {"": self.near, **self._ends.connected}
+        self._foreseen = Foreseen(self.plan, ends, facts, self.boots, self.store.folder, self._stored())
         if self._resumed:
             resume_stored(self.store, self.run_id, self.plan)
         else:
@@ -172,8 +172,7 @@ class Engine:
             raise Stop(self.controls.why)
         self.controls.skip_rung = False
         begun = self._index
-        soon = self._foreseen.rung(rung.name)
-        self._emit(ev.RungStarted(rung.name, plans.seconds(soon), plans.trials(soon), index, *self._before(soon)))
+        self._emit(self._foreseen.rung_started(rung.name, index))
         unavailable = ""
         try:
             await self._climb(rung, rung.paths if self._over(rung) else await self._ready(rung))
@@ -190,14 +189,14 @@ class Engine:
         self._index = begun + plans.trials(self._planned(rung.name))
         self._emit(rung_finished(rung.name, self._document()))
 
-    def _before(self, of: Plan | Rung) -> tuple[int, float, float]:
-        """Trials measured before the run was resumed, the time expected for them, and that of all at most."""
-        done, spent = plans.measured(of, self.store.stored_trials(self.run_id)) if self._resumed else (0, 0.0)
-        return done, spent, plans.longest(of)
+    def _stored(self) -> set[tuple[str, str, int]]:
+        """What was measured before the run was resumed."""
+        return self.store.stored_trials(self.run_id) if self._resumed else set()
 
     def _over(self, rung: Rung) -> bool:
         """Whether the rung was measured completely before the run was resumed: then no machine need be moved for it."""
-        return self._before(rung)[0] == plans.trials(rung) and not grown(self.plan, rung.name, self._document)[1]
+        done, _ = plans.measured(rung, self._stored())
+        return done == plans.trials(rung) and not grown(self.plan, rung.name, self._document)[1]
 
     def _document(self) -> Document:
         return self.store.load(self.run_id, output=False)
@@ -258,7 +257,7 @@ class Engine:
         return tuple(paths), together(found) if found else Evidence(asked=asked, word=word)
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
-        done = self.store.stored_trials(self.run_id) if self._resumed else set()
+        done = self._stored()
         if plans.generator_open(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         left_out = await self._left_out(rung, paths)

@@ -210,12 +210,12 @@ def generator_open(rung: Rung) -> bool:
     return any(e.strongest for e in open_ones)
 
 
-def longest(plan: Plan | Rung) -> float:
+def longest(plan: Plan | Rung, known: Container[RungName] = ()) -> float:
     """The longest time: every setting needs all its repeats, and the strongest generator settings are searched for
-    first.
+    first, but on the rungs of which they are `known`.
     """
     return (
-        SEARCH * min(MOST_SEARCHES, sum(map(sought, _rungs(plan))))
+        SEARCH * min(MOST_SEARCHES, sum(sought(rung) and rung.name not in known for rung in _rungs(plan)))
         + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
         + BOOT * restarts(plan)
     )

@@ -135,6 +135,7 @@ class Progress:
     trial: TrialView | None = None
     last: TrialResult | None = None
     search: tuple[float, float] | None = None  # for the strongest generator: when it began, and its longest duration
+    to_search: float = 0.0  # of the present rung's seconds, for a search that is not over
     instruction: str = ""
     waiting: RungName | None = None
     paused: bool = False
@@ -201,6 +202,7 @@ class Progress:
                 view = self.rung(event.rung)
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
                 view.done, view.spent, view.seen = event.done, event.spent, set()
+                self.to_search = event.search
                 self.waiting, self.instruction, self.paused = None, "", False
             case events.PlanGrown():
                 self.plan = event.plan
@@ -212,10 +214,13 @@ class Progress:
                     counted.trials -= event.trials
                     counted.seconds -= event.seconds
             case events.GeneratorSought():
-                self.search = (self.at, event.seconds)
+                for counted in (self, self.rung(event.rung)):
+                    counted.seconds += event.seconds - self.to_search
+                self.search, self.to_search = (self.at, event.seconds), event.seconds
                 self._tell(event.said)
             case events.GeneratorChosen():
-                self.plan, self.search = event.plan, None
+                self.plan = event.plan
+                self._searched(event.rung)
                 self._tell(f"{event.rung}: {event.said}")
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
@@ -252,10 +257,17 @@ class Progress:
             case _:
                 self._live(event)
 
+    def _searched(self, rung: RungName) -> None:
+        """The search for the strongest generator is over, or there is none after all: its time is no longer to come."""
+        for counted in (self, self.rung(rung)):
+            counted.spent += self.to_search
+        self.search, self.to_search = None, 0.0
+
     def _trial_started(self, event: events.TrialStarted) -> None:
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
-        self.waiting, self.instruction, self.paused, self.search = None, "", False, None
+        self.waiting, self.instruction, self.paused = None, "", False
+        self._searched(event.rung)
         self.lost = ""  # others may be measured while one is sought
         asked = self.asked(event.rung, event.experiment)
         self.trial = TrialView(event.rung, asked, event.repeat, event.index, event.seconds, self.at, event.commands)
@@ -293,6 +305,7 @@ class Progress:
         view.done = sum(len(e.trials) for e in event.result.experiments)
         self.spent += max(0.0, view.seconds - view.spent)
         view.spent = view.seconds
+        self.search, self.to_search = None, 0.0
         if self.waiting == event.rung:
             self.waiting, self.instruction = None, ""
 
@@ -348,7 +361,9 @@ class Progress:
         return max(0.0, self.seconds - self.spent - self._trial_spent())
 
     def _trial_spent(self) -> float:
-        return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
+        """Of the trial that runs now, or of the search."""
+        began, most = (self.trial.began, self.trial.seconds) if self.trial else self.search or (self.at, 0.0)
+        return min(most, self.at - began)
 
 
 def _figure(result: TrialResult) -> float:
