@@ -171,9 +171,9 @@ def test_what_one_load_gains_and_another_one_loses_is_said_to_be_paid_for() -> N
     small, pings = differs((Measured.TRANSACTIONS, 0.9)), differs((Measured.IDLE_RTT, 1.3))
     told = [("LRO on", "1 stream", bulk), ("LRO on", "10 sessions", small), ("LRO on", "", pings)]
     assert phrases.briefly(told) == (
-        "LRO on: 20 % more throughput with 20 % less cores at the receiver and 50 % longer round trip under load "
-        "(1 stream); 10 % less transactions (10 sessions); 30 % longer idle round trip. What is gained in throughput "
-        "(1 stream) is paid for in transactions (10 sessions) and idle round trip.",
+        "LRO on: 20 % more throughput with 20 % fewer cores at the receiver and 50 % longer round trip under load "
+        "(1 stream); 10 % fewer transactions a second (10 sessions); 30 % longer idle round trip. What is gained in "
+        "throughput (1 stream) is paid for in transactions (10 sessions) and idle round trip.",
     )
     opposite = [
         ("LRO on", "", differs((Measured.GOODPUT, ratio), way=w)) for ratio, w in ((1.2, "forward"), (0.8, "reverse"))

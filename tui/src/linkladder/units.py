@@ -25,6 +25,11 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
+def plural_does(count: int, word: str, one: str, several: str) -> str:
+    """A count with its word and verb, such as '1 trial was' or '5 trials were'."""
+    return f"{plural(count, word)} {one if count == 1 else several}"
+
+
 def joined(names: Sequence[str]) -> str:
     """Names as a sentence lists them: 'a', 'a and b' or 'a, b and c'; '' for none."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

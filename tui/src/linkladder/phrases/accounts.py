@@ -84,7 +84,8 @@ def counters_differ(cards: Sequence[str], ends: Iterable[str], inwards: bool, co
 
 
 def more_dropped(end: str, dropped: int, packets: int) -> str:
-    return f"{dropped} datagrams are said to have found full sockets at the {end} end, whose cards took in {packets}"
+    said = units.plural_does(dropped, "datagram", "is", "are")
+    return f"{said} said to have found full sockets at the {end} end, whose cards took in {packets}"
 
 
 def came_twice(trial_name: str, sent: int, received: int) -> str:
@@ -165,7 +166,8 @@ def unknown_end(name: str) -> str:
 
 
 def without_seconds(trials: int) -> str:
-    return f"Of {units.plural(trials, 'trial')} the seconds are not told one by one: an outage in it would not be seen."
+    unseen = f"an outage in {'it' if trials == 1 else 'them'} would not be seen"
+    return f"Of {units.plural(trials, 'trial')} the seconds are not told one by one: {unseen}."
 
 
 def second_printed(at: float, claimed: int, seen: int) -> str:

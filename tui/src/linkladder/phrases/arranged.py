@@ -54,7 +54,8 @@ def gap(arm: str, repeats: Iterable[int]) -> str:
 
 
 def more_than_planned(arm: str, count: int, planned: int) -> str:
-    return f"{arm}: {count} repeats are there, {planned} were planned."
+    were = "was" if planned == 1 else "were"
+    return f"{arm}: {units.plural_does(count, 'repeat', 'is', 'are')} there, {planned} {were} planned."
 
 
 def not_in_turn(arm: str) -> str:
@@ -140,7 +141,8 @@ def no_time() -> str:
 
 
 def more_repeats_asked(name: str, asked: int, planned: int) -> str:
-    return f"{name}: {asked} repeats were asked for, by its own record, and {planned} by the plan."
+    own = f"{units.plural_does(asked, 'repeat', 'was', 'were')} asked for, by its own record"
+    return f"{name}: {own}, and {planned} by the plan."
 
 
 def clock_set(end: str, step: float) -> str:

@@ -25,6 +25,7 @@ NAMES = {
 PER_CORE_SMALL = "transactions of one core"
 ROUND_TRIPS = (Measured.LOADED_RTT, Measured.IDLE_RTT)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
+COUNTED = {Measured.TRANSACTIONS: "transactions a second"} | {m: NAMES[m] for m in CORES}  # fewer, never less
 BESIDES = (*CORES, Measured.LOADED_RTT, Measured.SCATTER)  # told briefly beside what is carried
 LESS_IS_BETTER = (*CORES, *ROUND_TRIPS, Measured.SCATTER, Measured.RESENT)
 
@@ -114,7 +115,8 @@ def _difference(f: ChangedFigure) -> str:
         same = "no difference that matters in" if f.answer == Answer.SAME else "no clear difference in"
         return f"{same} {NAMES[f.measured]}"
     more, less = ("longer", "shorter") if f.measured in ROUND_TRIPS else ("more", "less")
-    return f"{abs(100 * (f.ratio - 1)):.0f} % {more if f.ratio > 1 else less} {NAMES[f.measured]}"
+    less, name = ("fewer" if f.measured in COUNTED else less), COUNTED.get(f.measured, NAMES[f.measured])
+    return f"{abs(100 * (f.ratio - 1)):.0f} % {more if f.ratio > 1 else less} {name}"
 
 
 def named(f: ChangedFigure, figures: Iterable[ChangedFigure]) -> str:

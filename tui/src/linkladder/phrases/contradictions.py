@@ -239,7 +239,7 @@ def latencies_out_of_order() -> str:
 def transactions_not_asked(seen: tuple[int, int, int], asked: tuple[int, int, int]) -> str:
     (sessions, request, response), (of_sessions, of_request, of_response) = seen, asked
     return (
-        f"it tells of {sessions} sessions of {request} and {response} bytes,"
+        f"it tells of {units.plural(sessions, 'session')} of {request} and {response} bytes,"
         f" {of_sessions} of {of_request} and {of_response} were asked for"
     )
 
@@ -265,17 +265,21 @@ def no_segments(end: str, moved: int) -> str:
 
 
 def few_segments(end: str, counted: int, moved: int) -> str:
-    return f"the {end} end's system counted {counted} segments, its flows moved {units.size(moved)}"
+    return f"the {end} end's system counted {units.plural(counted, 'segment')}, its flows moved {units.size(moved)}"
+
+
+def _sent_again(count: int) -> str:
+    return f"{units.plural(count, 'segment')} that {'was' if count == 1 else 'were'} sent again"
 
 
 def sent_again_by_others(end: str, system: int, others: int) -> str:
     seen = f"its connections, its seconds or the tool tell of {others}"
-    return f"the {end} end's system counted {system} segments that were sent again, {seen}"
+    return f"the {end} end's system counted {_sent_again(system)}, {seen}"
 
 
 def sent_again_by_system(end: str, system: int, other: int) -> str:
     seen = f"its seconds or the tool tell of {other}"
-    return f"the {end} end's system counted {system} segments that were sent again, {seen}"
+    return f"the {end} end's system counted {_sent_again(system)}, {seen}"
 
 
 def flow_of_another_time(first: float, last: float, whole_first: float, whole_last: float) -> str:

@@ -103,4 +103,5 @@ def probes_of_pings() -> str:
 
 def transactions_under_way(seen: float, sessions: int) -> str:
     made = units.three(seen)
-    return f"its rate and its mean latency make {made} transactions at once, and {sessions} sessions have one each"
+    have = "1 session has one" if sessions == 1 else f"{sessions} sessions have one each"
+    return f"its rate and its mean latency make {made} transactions at once, and {have}"

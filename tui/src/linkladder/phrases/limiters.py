@@ -294,7 +294,9 @@ def _again(loss: float, flat: bool | None = None) -> str:
 
 
 def _count(loss: float, retransmits: int | None) -> str:
-    return f"{retransmits} segments sent again, {units.share(loss, 3)} of all"
+    if retransmits is None:
+        return f"{units.share(loss, 3)} of the segments sent again"
+    return f"{units.plural(retransmits, 'segment')} sent again, {units.share(loss, 3)} of all"
 
 
 def busy(kind: LimiterKind, end: str, sender: float, receiver: float, full: float, goodput: float,

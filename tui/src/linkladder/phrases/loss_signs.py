@@ -41,7 +41,8 @@ def streams_add_nothing() -> str:
 
 
 def streams_add(many: int, carried: float, few: int, before: float) -> str:
-    return f"{many} streams carry {units.rate(carried)} where {few} carry {units.rate(before)}"
+    carry = "carries" if few == 1 else "carry"
+    return f"{many} streams carry {units.rate(carried)} where {few} {carry} {units.rate(before)}"
 
 
 def carries_more(offered: float, loss: float, goodput: float) -> str:

@@ -75,7 +75,7 @@ def _for(seconds: float, each: str) -> str:
 
 def _lost(seen: MemberDown) -> str:
     if seen.lost is not None:
-        return f"From then on {units.plural(seen.lost, 'datagram')} were lost."
+        return f"From then on {units.plural_does(seen.lost, 'datagram', 'was', 'were')} lost."
     if seen.again is None:
         return ""
     return f"{units.plural(seen.again, 'segment')} sent again from then on, {seen.again_before or 0} before."

@@ -29,11 +29,11 @@ def not_measured(why: str) -> str:
 
 
 def left_out(failed: int, trials: int, why: str) -> str:
-    return f"{failed} of {trials} trials failed and are left out: {why}"
+    return f"{failed} of {units.plural(trials, 'trial')} failed and {'is' if failed == 1 else 'are'} left out: {why}"
 
 
 def few_measured(said: str, measured: int, trials: int) -> str:
-    return f"{said} But only {measured} of {trials} trials were measured."
+    return f"{said} But only {measured} of {trials} trials {'was' if measured == 1 else 'were'} measured."
 
 
 def stalled(silent: int, trials: int, why: str) -> str:

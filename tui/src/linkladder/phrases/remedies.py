@@ -25,7 +25,7 @@ NO_TAG = "there is no VLAN tag"
 
 def more_vcpus(rate: float, enough: int | None, most: int, sent: float) -> str:
     """`enough`: how many vCPUs would do, None if more than `most`, the largest known number, which `sent` bit/s."""
-    known = f"about {enough} vCPUs at each end"
+    known = f"about {units.plural(enough or 0, 'vCPU')} at each end"
     beyond = f"more than {most} vCPUs ({most} sent about {units.rate(sent)} there)"
     return (
         f"More vCPUs: for {units.rate(rate)} with headroom, as a hint from 3.6 GHz cores under ESXi, "
