@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path as Folder
+
+import pytest
 
 import trials
 from judge_documents import document, ping, rung
+from linkladder import cli, report
+from linkladder.app.screens.results import summary_page
+from linkladder.app.screens.runs import Columns
+from linkladder.app.widgets.ladder_text import ladder
+from linkladder.codec import from_json, to_json
+from linkladder.engine.stored_run import conclude
 from linkladder.judge import judge_document
 from linkladder.judge.transactions import transactions
 from linkladder.model import (
@@ -17,11 +27,14 @@ from linkladder.model import (
     Protocol,
     RungName,
     RungResult,
+    RunState,
     Setting,
     SettingKind,
     Transactions,
 )
-from linkladder.verdicts import Verdict
+from linkladder.run.progress import Progress, RungView, Stage
+from linkladder.store import Store
+from linkladder.verdicts import Judgement, Verdict
 
 SMALL = Experiment("rr", "netperf", Protocol.RR, request=700, response=700)
 TSO_OFF = (Setting(SettingKind.TSO, "off"),)
@@ -57,7 +70,52 @@ def test_rates_and_times_are_told_by_sessions_with_how_far_repeats_are_apart_and
 def test_the_verdict_says_that_no_rate_was_asked_for() -> None:
     judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), rr(1, 10000))))
     assert judged.verdict is Verdict.INCOMPLETE
-    assert judged.sentence.endswith(": What dc-link carries was not asked for: no throughput was measured on it.")
+    said = "NO RATE ASKED: What dc-link carries was not asked for: no throughput was measured on it."
+    assert (judged.word, judged.rungs[0].word, judged.sentence) == ("NO RATE ASKED", "NO RATE ASKED", said)
+    assert not judged.provisional, "nothing more would settle it"
+
+
+def test_what_failed_or_is_not_there_leaves_it_incomplete() -> None:
+    whole = rr(1, 10000, 10100)
+    failed = replace(whole, trials=(whole.trials[0], trials.trial("failed", 1, False)))
+    missing = replace(whole, trials=whole.trials[:1])
+    for of in (failed, missing, replace(whole, trials=())):
+        judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), of)))
+        assert (judged.verdict, judged.word, judged.rungs[0].word) == ("INCOMPLETE",) * 3
+        assert judged.sentence.startswith("INCOMPLETE")
+
+
+def test_a_judgement_of_an_older_run_has_the_word_that_it_had() -> None:
+    judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), rr(1, 10000)))).judgement
+    stored = to_json(judged)
+    assert isinstance(stored, dict) and stored.pop("rate_asked") is False
+    assert from_json(Judgement, stored).word == "INCOMPLETE"
+
+
+def test_ladder_runs_home_and_the_command_line_say_so(own_state: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line of 80 columns, as the Results page does."""
+    link = rung(RungName.DC_LINK, ping(0.05), rr(1, 10000, 10100))
+    found = document(link)
+    store = Store(own_state)
+    run = store.begin(found.run.plan, "beta")
+    for e in link.experiments:
+        for t in e.trials:
+            store.keep_trial(run, link.name, e.parameters.id, t)
+    conclude(store, run, RunState.COMPLETE, "", cancelled=False)
+    (summary,) = store.runs()
+    assert (str(summary.verdict), str(summary.verdicts["dc-link"])) == ("NO RATE ASKED", "NO RATE ASKED")
+    row = Columns([summary], 80).row(summary, marked=False)
+    assert row.endswith(" NO RATE ASKED") and len(row) <= 80
+    assert cli.main(["runs"]) == 0
+    assert " NO RATE ASKED " in capsys.readouterr().out
+    judged = judge_document(store.load(run))
+    view = RungView(link.name, Stage.DONE, trials=3, done=3, result=link)
+    assert ladder(Progress(rungs=[view]), {link.name: judged.rungs[0]}, 80).plain == (
+        "|-1-| dc-link    NO RATE ASKED  3 trials"
+    )
+    assert "NO RATE ASKED: What dc-link carries" in summary_page(found, judged).plain
+    page = report.html(found)
+    assert "<strong>NO RATE ASKED</strong>" in page and not re.search(">INCOMPLETE|, INCOMPLETE", page)
 
 
 def test_a_rate_that_was_asked_for_and_is_not_there_is_missing() -> None:

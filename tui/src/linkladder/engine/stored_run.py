@@ -67,4 +67,4 @@ def skipped(store: Store, run_id: str, rung: Rung) -> str:
 
 
 def _kept(judged: Judgement) -> KeptVerdict:
-    return KeptVerdict(judged.verdict.value, judged.provisional)
+    return KeptVerdict(judged.word, judged.provisional)

@@ -17,6 +17,13 @@ def throughput_asked(rung: RungResult, document: Document) -> bool:
     return any(e.protocol in (Protocol.TCP, Protocol.UDP) for e in (*_asked(rung, document), *measured))
 
 
+def only_others_asked(rung: RungResult, document: Document) -> bool:
+    """Whether no throughput was asked for on the rung, and all that was is there, such as transactions."""
+    trials = [trial for e in rung.experiments for trial in e.trials]
+    whole = bool(trials) and all(trial.ok for trial in trials) and not missing_trials(rung, document)
+    return whole and not rung.unavailable and not throughput_asked(rung, document)
+
+
 def _asked(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
     return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)

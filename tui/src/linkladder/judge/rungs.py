@@ -28,11 +28,11 @@ from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
-from linkladder.judge.planned import every, missing_trials, planned, throughput_asked
+from linkladder.judge.planned import every, missing_trials, only_others_asked, planned, throughput_asked
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.transactions import transactions
-from linkladder.judge.weighing import GRAVITY, REFUTED, undone, weigh
+from linkladder.judge.weighing import GRAVITY, REFUTED, no_rate_asked, undone, weigh
 from linkladder.model import (
     Contract,
     Direction,
@@ -122,6 +122,8 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     changed = changes(compared, steps_to_come(document.run.plan, rung.name))
     answers, change_words = _answers(parts, compared, changed, deal, document)
     verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
+    if verdict.cause is Cause.NOTHING_MEASURED and only_others_asked(parts.measured, document):
+        verdict = no_rate_asked(verdict)
     best = max(chosen.values(), key=_median, default=None)
     weakest = min(chosen.values(), key=_median, default=None)
     # What several pairs carry together has a ceiling only where the contract names what they share.

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from linkladder.phrases import headed, opening
-from linkladder.verdicts import SHORTFALL, Cause, Concern, Judgement, Verdict
+from linkladder.verdicts import NO_RATE_ASKED, SHORTFALL, Cause, Concern, Judgement, Verdict
 
 # The worst of several verdicts is the first of these.
 GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
@@ -50,6 +50,12 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
         findings=tuple(dict.fromkeys(said)),
         concerns=found,
     )
+
+
+def no_rate_asked(judgement: Judgement) -> Judgement:
+    """The judgement of a rung of which nothing is missing, as no rate was asked for."""
+    said = headed(NO_RATE_ASKED, False, judgement.text)
+    return dataclasses.replace(judgement, provisional=False, sentence=said, rate_asked=False)
 
 
 def undone(judgement: Judgement, concern: Concern) -> Judgement:

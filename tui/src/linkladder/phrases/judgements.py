@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.model import Path, RungName
 from linkladder.phrases.ways import way
-from linkladder.verdicts import ExperimentJudgement, Latency, Spread, Verdict
+from linkladder.verdicts import ExperimentJudgement, Latency, Spread
 
 
 def verdict_word(verdict: str, provisional: bool) -> str:
@@ -15,7 +15,7 @@ def verdict_word(verdict: str, provisional: bool) -> str:
     return f"{verdict}{' (provisional)' if provisional else ''}"
 
 
-def headed(verdict: Verdict, provisional: bool, text: str) -> str:
+def headed(verdict: str, provisional: bool, text: str) -> str:
     """A judgement's sentence with the verdict's word before it."""
     return f"{verdict_word(verdict, provisional)}: {text}"
 

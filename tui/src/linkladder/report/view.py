@@ -140,7 +140,7 @@ def ladder(document: Document, judged: DocumentJudgement, deal: Contract | None)
     """The picture on the first page: each rung with the rate of its best TCP setting in each direction."""
     rows = []
     for measured, r in zip(document.rungs, judged.rungs, strict=True):
-        verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
+        verdict = f"{r.word}{', provisional' if r.provisional else ''}"
         one_way = (Direction.FORWARD, Direction.REVERSE)
         rates = tuple((phrases.way(way, measured.paths), r.by_direction.get(way)) for way in one_way)
         rows.append(svg.LadderRung(r.rung, verdict, page_text.css(r.verdict), rates))

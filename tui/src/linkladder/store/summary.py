@@ -14,7 +14,7 @@ from linkladder.store.recovery import run_state
 class KeptVerdict:
     """A stored verdict, for lists; it is false if there is none."""
 
-    word: str = ""  # a value of linkladder.verdicts.Verdict
+    word: str = ""  # of a linkladder.verdicts.Judgement
     provisional: bool = False
 
     def __bool__(self) -> bool:

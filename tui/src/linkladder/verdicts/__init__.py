@@ -40,6 +40,7 @@ from linkladder.verdicts.judgements import (
     TrialJudgement,
 )
 from linkladder.verdicts.kinds import (
+    NO_RATE_ASKED,
     SHORTFALL,
     Answer,
     Cause,
@@ -52,6 +53,7 @@ __all__ = [
     "LEAST_PAIRS",
     "MOST_LOOKS",
     "MOST_MORE",
+    "NO_RATE_ASKED",
     "SHORTFALL",
     "Answer",
     "Bucket",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkladder.verdicts.conclusions import BundleJudgement, Landing, MemberDown
-from linkladder.verdicts.kinds import Answer, Cause, LimiterKind, Measured, Verdict
+from linkladder.verdicts.kinds import NO_RATE_ASKED, Answer, Cause, LimiterKind, Measured, Verdict
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,12 @@ class Judgement:
     cause: Cause = Cause.REACHED
     concerns: tuple[Concern, ...] = ()  # what `findings` report, with causes and figures
     text: str = ""  # the sentence without the verdict's own word
+    rate_asked: bool = True  # false if it is INCOMPLETE only as nothing but transactions or pings was asked for
+
+    @property
+    def word(self) -> str:
+        """The verdict's word for people."""
+        return self.verdict.value if self.rate_asked else NO_RATE_ASKED
 
 
 @dataclass(frozen=True)
@@ -294,6 +300,10 @@ class Judged:
     @property
     def verdict(self) -> Verdict:
         return self.judgement.verdict
+
+    @property
+    def word(self) -> str:
+        return self.judgement.word
 
     @property
     def provisional(self) -> bool:

@@ -13,6 +13,9 @@ class Verdict(StrEnum):
     INCOMPLETE = "INCOMPLETE"
 
 
+NO_RATE_ASKED = "NO RATE ASKED"  # shown in place of INCOMPLETE where nothing is missing, as after transactions alone
+
+
 class Cause(StrEnum):
     """The rule that decided a verdict or made a finding, as a code for program logic; people read the sentence."""
 

@@ -32,6 +32,7 @@ Verdicts
   CANNOT JUDGE  this machine or the scatter is the limit, not the link
   IMPOSSIBLE    more than the link can carry: it is not what was entered
   INCOMPLETE    not enough was measured
+  NO RATE ASKED all is there that was asked for, and it was no rate
   (provisional) one repeat only
 """
 

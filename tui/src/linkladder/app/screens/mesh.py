@@ -137,8 +137,8 @@ judge, - incomplete, * measured now.
         """What the paths come to, but no PASS where the rung has none, as more bears on that; trials may be to come."""
         to_come = goes_on and self.judged is not None and self.judged.verdict is Verdict.INCOMPLETE
         if whole.verdict is not Verdict.PASS or self.judged is None or to_come:
-            return verdict(str(whole.verdict), whole.provisional)
-        return verdict(str(self.judged.verdict), self.judged.provisional)
+            return verdict(whole.word, whole.provisional)
+        return verdict(self.judged.word, self.judged.provisional)
 
     def _now(self, rung: RungResult) -> frozenset[int]:
         """The numbers of the paths that are being measured now."""

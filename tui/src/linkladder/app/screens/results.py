@@ -81,7 +81,7 @@ def evidence_text(found: Evidence) -> Text:
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
     """The verdict's word, then the rest of the sentence without what limits, which has a line of its own."""
-    word = verdict(str(judged.verdict), judged.provisional)
+    word = verdict(judged.word, judged.provisional)
     said = judged.judgement.text
     if isinstance(judged, RungJudgement) and judged.limiter:
         said = said.replace(judged.limiter.sentence, "").rstrip()
@@ -113,7 +113,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         for rung in reversed(judged.rungs):
             best = units.rate(rung.best_bps) if rung.best_bps else "-"
             out.append(f"  {rung.rung:<11}{best:>10}   ")
-            out.append_text(verdict(str(rung.verdict), rung.provisional))
+            out.append_text(verdict(rung.word, rung.provisional))
             out.append("\n")
         for line in judged.diagnosis:
             out.append(f"\n{line}")

@@ -43,7 +43,7 @@ def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> 
 
 def _state(view: RungView, held: str, judged: RungJudgement | None) -> Text:
     if view.stage is Stage.DONE and judged:
-        return verdict(str(judged.verdict), judged.provisional)
+        return verdict(judged.word, judged.provisional)
     if view.stage is Stage.RUNNING and held:
         return Text(held, "bold yellow")
     return Text(*WORDS[view.stage])
