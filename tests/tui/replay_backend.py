@@ -180,6 +180,9 @@ class ReplayBackend:
         asked = asked or plan.Asked(available=plan.rungs_to_try(link))
         return plan.with_link(plan.builtin(name, self.host.cores, link.contract, asked), link)
 
+    def soonest(self, made: Plan) -> float:
+        return plan.soonest(made)
+
     def ceiling(self, link: Link) -> Ceiling | None:
         return ceiling(link.contract) if link.contract else None
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import synth
 from helpers import seen, until, until_true
+from linkladder import plan as plans
+from linkladder import state, units
 from linkladder.app.experiment_text import about, question
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.experiments import ExperimentsScreen
 from linkladder.app.screens.results import summary_page
 from linkladder.judge import judge_document
-from linkladder.model import Plan
-from linkladder.plan import SHORT, builtin
+from linkladder.model import Plan, RungName
+from linkladder.plan import SHORT, Asked, builtin
 from linkladder.verdicts import Verdict
 
 CONSOLE = (80, 25)
@@ -53,6 +57,25 @@ async def test_what_is_changed_and_undone_is_told_before_enter(monkeypatch: pyte
         await pilot.press("up", "enter")
         await until(pilot, "The run is being started")
         assert [plan.name for plan in begun] == ["tune"]
+
+
+async def test_what_is_known_of_the_generator_is_not_in_the_time_at_best(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on the page Link and in `plan list`: what was found is not looked for."""
+    backend, live = synth.settled(), LiveBackend()
+    monkeypatch.setattr(backend, "soonest", live.soonest)
+    tune = backend.plan("tune", backend.link(), Asked((RungName.SAME_VLAN,)))
+    told = [units.at_best(plans.soonest(tune, known), plans.longest(tune)) for known in ((), RungName)]
+    assert told[0] != told[1]
+    for takes in told:
+        app = LadderApp(backend)
+        async with app.run_test(size=CONSOLE) as pilot:
+            await until(pilot, "Try a change")
+            app.push_screen(ExperimentsScreen())
+            text = " ".join((await until(pilot, f"Takes {takes}, ")).split())
+            assert takes.removeprefix("at best ").replace(", at most", " to") in text, "in the list as well"
+        (own_state / state.GENERATORS).write_text("[]")
 
 
 async def test_without_an_address_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

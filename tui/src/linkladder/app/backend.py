@@ -192,6 +192,9 @@ class Backend(Protocol):
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan: ...
 
+    def soonest(self, made: Plan) -> float:
+        """The seconds that a plan takes at best, as far as this machine knows."""
+
     def ceiling(self, link: Link) -> Ceiling | None: ...
 
     # --- runs

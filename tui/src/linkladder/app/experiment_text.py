@@ -15,11 +15,14 @@ def question(plan_title: str) -> str:
     return head + mark
 
 
-def about(plan: Plan) -> list[str]:
-    """Paragraphs on where and how long it measures, what it changes and undoes, and what it tries."""
+def about(plan: Plan, soonest: float | None = None) -> list[str]:
+    """Paragraphs on where and how long it measures, what it changes and undoes, and what it tries.
+
+    `soonest`: the seconds that it takes at best; None if nobody knows more of them than the plan tells.
+    """
     if not plan.rungs:
         return ["It has no address to measure over: Enter opens the description of the link."]
-    time = units.at_best(plans.soonest(plan), plans.longest(plan))
+    time = units.at_best(plans.soonest(plan) if soonest is None else soonest, plans.longest(plan))
     sentences = [f"Takes {time}, {units.plural(plans.trials(plan), 'trial')}.", *(_where(rung) for rung in plan.rungs)]
     arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
     changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)

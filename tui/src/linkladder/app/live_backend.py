@@ -105,7 +105,7 @@ class LiveBackend(Machine, StoredRuns):
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
         """The built-in plans and the files in the state folder's plans/; the title of an unusable one says why."""
-        choices, kept = [], (self.folder / state.GENERATORS).exists()
+        choices = []
         for name in (*plan.BUILTIN, *sorted(p.stem for p in (self.folder / "plans").glob("*.toml"))):
             try:
                 made = self.plan(name, link)
@@ -114,8 +114,8 @@ class LiveBackend(Machine, StoredRuns):
             else:
                 if name in plan.BUILTIN and plan.only_pings(made):
                     continue
-                least = plan.soonest(made, tuple(RungName) if kept else ())
-                choices.append(PlanChoice(name, made.title, least, plan.trials(made), plan.longest(made)))
+                least, most = self.soonest(made), plan.longest(made)
+                choices.append(PlanChoice(name, made.title, least, plan.trials(made), most))
         return tuple(choices)
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:
@@ -133,6 +133,11 @@ class LiveBackend(Machine, StoredRuns):
 
         with open_store(self.folder) as store:
             return begun_at_best(made, store)[0]
+
+    def soonest(self, made: Plan) -> float:
+        from linkladder.run.expected import soonest  # imported late, so that the first frame comes sooner
+
+        return soonest(made, self.folder)
 
     def ceiling(self, link: Link) -> Ceiling | None:
         from linkladder.judge import ceiling  # imported late, so that the first frame comes sooner

@@ -24,6 +24,7 @@ from linkladder.host import programs
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, Experiment, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
+from linkladder.run.expected import soonest
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, Facts, HelloReply
 
@@ -172,8 +173,7 @@ def _takes(of: Plan | Rung, facts: Mapping[str, HostFacts], searched: Container[
 
 def _at_best(plan: Plan) -> str:
     """The time that a plan takes where nobody has asked its ends."""
-    kept = (state.folder() / state.GENERATORS).exists()
-    return units.at_best(plans.soonest(plan, tuple(RungName) if kept else ()), plans.longest(plan))
+    return units.at_best(soonest(plan, state.folder()), plans.longest(plan))
 
 
 def _known(rung: Rung, facts: Mapping[str, HostFacts]) -> bool:

@@ -18,7 +18,7 @@ from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 from linkladder.model import Plan, RungName
-from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try, soonest
+from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try
 from linkladder.verdicts import LEAST_PAIRS
 
 ALSO = "Each is one more step after the others, and kept only if it won. Left and right choose."
@@ -56,6 +56,7 @@ the other one or linkladder dies, a process of its own puts it back.
     def __init__(self) -> None:
         super().__init__()
         self.plans: dict[str, Plan] = {}
+        self.soonest: dict[str, float] = {}  # seconds that each takes at best
         self.shown: Plan | None = None  # whose text stands below the list
         self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
         self.pairs = LEAST_PAIRS
@@ -89,14 +90,15 @@ the other one or linkladder dies, a process of its own puts it back.
         self.refresh_bindings()
         for name in SHORT:
             plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs, also=self.also))
-            if plan:
-                self.plans[name] = plan
+            soonest = await app.ask(app.backend.soonest, plan) if plan else None
+            if plan and soonest is not None:
+                self.plans[name], self.soonest[name] = plan, soonest
         box = self.query_one("#experiments", OptionList)
         chosen = box.highlighted or 0
         box.clear_options()
         wide = max((len(question(p.title)) for p in self.plans.values()), default=0)
         for name, plan in self.plans.items():
-            least, most = soonest(plan), longest(plan)
+            least, most = self.soonest[name], longest(plan)
             time = units.duration(least) + (f" to {units.duration(most)}" if most > least else "")
             takes = time if plan.rungs else "no address"
             box.add_option(Option(Text(f"{question(plan.title):<{wide}}  {takes}", no_wrap=True), id=name))
@@ -129,8 +131,9 @@ the other one or linkladder dies, a process of its own puts it back.
 
     @on(OptionList.OptionHighlighted)
     def looked_at(self, event: OptionList.OptionHighlighted) -> None:
-        self.shown = plan = self.plans[str(event.option_id)]
-        self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *about(plan)])))
+        name = str(event.option_id)
+        self.shown = plan = self.plans[name]
+        self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *about(plan, self.soonest[name])])))
         self.query_one("#text").scroll_home(animate=False)
         self.refresh_bindings()
 
