@@ -24,9 +24,10 @@ PACKAGES = sorted({name for name, path in MODULES.items() if path.name == "__ini
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything but what is there for the checker of types alone."""
+    """All but what is there for the checker of types alone; expressions, the most by far, have no statement in them."""
     for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+        types_alone = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if not types_alone and not isinstance(child, ast.expr):
             yield child
             yield from statements(child)
 
