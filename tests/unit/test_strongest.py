@@ -92,8 +92,24 @@ def test_of_recorded_figures_the_strongest_is_found_within_its_time() -> None:
 
 def test_one_lucky_look_is_not_enough() -> None:
     lucky = {WIDE: (32.0, 8.0)}
-    found = World(lambda g, n: 1e9 * (lucky | {one: (20.0, 20.0) for one in WAYS if one != WIDE})[g][n]).search()
+    found = World(
+        lambda g, n: 1e9 * (lucky | {one: (20.0, 20.0) for one in WAYS if one != WIDE})[g][min(n, 1)]
+    ).search()
     assert found.looked[0].generator != WIDE
+
+
+def test_those_that_are_close_are_looked_at_in_turn_as_long_as_there_is_time() -> None:
+    lucky = {WIDE: (32.0, 30.0, 16.0, 16.0), LONG3: (27.5, 27.5, 27.5, 27.5)}
+    rates = {one: (lucky.get(one) or (10.0,) * 4) for one in WAYS}
+    world = World(lambda g, n: 1e9 * rates[g][min(n, 3)])
+    found = world.search()
+    assert found.looked[0].generator == LONG3, "two lucky looks in a row are not enough either"
+    assert world.now <= strongest.LIMIT < world.now + 2 * world.seconds
+
+
+def test_where_one_is_well_ahead_no_more_looks_are_spent() -> None:
+    world = World(lambda g, _: 40e9 if g == ZERO3 else 20e9)
+    assert world.search().looked[0].generator == ZERO3 and len(world.looks) == len(WAYS) + 2
 
 
 def test_the_better_ways_are_tried_with_other_numbers_of_streams() -> None:

@@ -17,6 +17,8 @@ from linkladder.tools import ToolVersions
 LIMIT = SEARCH  # seconds, all in
 LOOK = 1.0  # counted seconds of each
 FINALISTS = 2
+ENOUGH = 5  # looks at one
+CLOSE = 0.85  # what carries so much of the best one's rate may be the stronger of the two
 MARGIN = 1.05  # by which a setting must be ahead of the default: less may be chance, and the default is known best
 DEFAULT = Generator()
 Versions = tuple[ToolVersions, ToolVersions]  # of a path's two ends
@@ -51,7 +53,7 @@ async def search(
     limit: float = LIMIT,
 ) -> Strength:
     """Search with `look`, which returns what a setting carried: all ways, then the better ones with other numbers of
-    streams, then a final.
+    streams, then a final, and as long as there is time those that are close in turn.
 
     A look that might not end in time is not begun; the time that the final takes is kept back for it.
     """
@@ -73,6 +75,8 @@ async def search(
     await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), FINALISTS + 1)
     final = [one.generator for one in _ranked(seen, default)[:FINALISTS]]
     await try_all(dict.fromkeys((*final, default)) if default in seen else final, 0)
+    while clock() - began + longest <= limit and (next_one := _least_known(_ranked(seen, default))):
+        await try_all([next_one], 0)
     return Strength(
         tuple(_ranked(seen, default)), round(clock() - began, 1), datetime.now(UTC).isoformat(timespec="seconds")
     )
@@ -83,6 +87,14 @@ def _ranked(seen: Mapping[Generator, Sequence[float]], default: Generator) -> li
     means = {one: statistics.fmean(rates) for one, rates in seen.items() if min(rates) > 0}
     worth = {one: bps * (MARGIN if one == default else 1.0) for one, bps in means.items()}
     return [Looked(one, means[one], len(seen[one])) for one in sorted(means, key=lambda one: -worth[one])]
+
+
+def _least_known(ranked: Sequence[Looked]) -> Generator | None:
+    """Of several that may be the strongest the one that was looked at least; None where one is ahead or all are known."""
+    most = max((one.bps for one in ranked), default=0.0)
+    close = [one for one in ranked if one.bps >= CLOSE * most]
+    least = min(close, key=lambda one: one.looks, default=None)
+    return least.generator if least and len(close) > 1 and least.looks < ENOUGH else None
 
 
 def chosen(strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVersions, here: bool) -> Experiment:
