@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 WARMUP, SECONDS, PORT = 1, 3, 5299
+BEST, ROUNDS = 3, 4  # how many go on after the first look, and how often each is then measured
 OPTIONS: dict[str, tuple[list[str], ...]] = {
     "iperf": (
         [],
@@ -72,3 +76,46 @@ def received(tool: str, sender: str, receiver: str) -> float:
     if tool == "xfr":
         return float(said.get("throughput_mbps", 0.0)) * 1e6
     return float(said.get("end", {}).get("sum_received", {}).get("bits_per_second", 0.0))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What our setting carried and what the best others did, measured in turn."""
+
+    ours: tuple[float, ...]
+    others: dict[str, tuple[float, ...]]
+    first: dict[str, float]  # the one look at each by which the best were chosen; it counts for nothing else
+
+    @property
+    def best(self) -> str:
+        return max(self.others, key=lambda name: statistics.median(self.others[name]))
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(self.ours) / statistics.median(self.others[self.best])
+
+    def __str__(self) -> str:
+        lines = [f"{name:<24} first look {bps / 1e9:6.2f} Gb/s" for name, bps in self.first.items()]
+        for name, values in (("ours", self.ours), *self.others.items()):
+            lines.append(f"{name:<24} {' '.join(f'{value / 1e9:6.2f}' for value in values)} Gb/s")
+        return "\n".join([*lines, f"{self.ratio:.3f} of the best alone: {self.best}"])
+
+
+def side_by_side(tools: Sequence[str], ours: Callable[[], float], alone: Callable[[str, list[str]], float]) -> Beside:
+    """One look at every tool with all its options, then the best of them and ours in turn, there and back.
+
+    Only the later figures are compared: the largest of many single looks is large by chance, too.
+    """
+    settings = {" ".join([tool, *options]): (tool, options) for tool in tools for options in OPTIONS[tool]}
+    first = {name: alone(*setting) for name, setting in settings.items()}
+    best = sorted(first, key=lambda name: -first[name])[:BEST]
+    mine: list[float] = []
+    others: dict[str, list[float]] = {name: [] for name in best}
+    for number in range(ROUNDS):
+        turn = ["", *best]
+        for name in turn if number % 2 == 0 else reversed(turn):
+            if name:
+                others[name].append(alone(*settings[name]))
+            else:
+                mine.append(ours())
+    return Beside(tuple(mine), {name: tuple(values) for name, values in others.items()}, first)

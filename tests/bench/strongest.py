@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
-from bare_tools import OPTIONS, as_found_plan, received, sending, serving
+from bare_tools import OPTIONS, as_found_plan, received, sending, serving, side_by_side
 
 from linkladder.codec import from_json
 from linkladder.model import Document
 from world import Lab
 
-ROUNDS = 2
 LOCAL = "127.0.0.1"
 
 
@@ -57,20 +56,16 @@ def ours(lab: Lab, rung: str, folder: Path) -> float:
 
 def main() -> int:
     found: dict[str, list[float]] = {}
+    installed = [tool for tool in OPTIONS if shutil.which(tool)]
     with Lab("lls").paired() as lab, tempfile.TemporaryDirectory() as scratch:
         for rung in ("localhost", "same-host"):
-            mine: list[float] = []
-            others: dict[str, list[float]] = {}
-            for _ in range(ROUNDS):
-                mine.append(ours(lab, rung, Path(scratch)))
-                for tool, many in OPTIONS.items():
-                    for options in many if shutil.which(tool) else ():
-                        name = " ".join([tool, *options])
-                        others.setdefault(name, []).append(bare(lab, rung, tool, options))
-                mine.append(ours(lab, rung, Path(scratch)))
-            best = max(others, key=lambda name: statistics.median(others[name]))
-            print(f"  {rung}: best alone: {best}, {statistics.median(others[best]) / 1e9:.1f} Gb/s", file=sys.stderr)
-            found[f"strongest_{rung}"] = [statistics.median(mine) / statistics.median(others[best])]
+            beside = side_by_side(
+                installed,
+                partial(ours, lab, rung, Path(scratch)),
+                lambda tool, options, on=rung: bare(lab, on, tool, options),
+            )
+            print(f"{rung}:\n{beside}", file=sys.stderr)
+            found[f"strongest_{rung}"] = [beside.ratio]
     print(json.dumps(found))
     return 0
 

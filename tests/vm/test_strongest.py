@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bare_tools import OPTIONS, as_found_plan, received, sending, serving
+from bare_tools import as_found_plan, received, sending, serving, side_by_side
 
 import mischief
 
@@ -19,7 +18,7 @@ from .test_loans import SITES
 
 __all__ = ["world"]
 
-ROUNDS, ENOUGH = 2, 0.95
+ENOUGH = 0.95
 
 
 @contextmanager
@@ -55,18 +54,11 @@ def as_found(world: VmWorld) -> float:
 
 
 def test_no_setting_of_a_tool_carries_more_than_the_one_that_was_found(world: VmWorld, pair: Pair) -> None:
-    ours: list[float] = []
-    others: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
-        ours.append(as_found(world))
+    def tool_alone(tool: str, options: list[str]) -> float:
         with open_to_all(world):
-            for tool in ("iperf", "iperf3"):
-                for options in OPTIONS[tool]:
-                    seen = alone(world, pair.beta.test, tool, options)
-                    others.setdefault(" ".join([tool, *options]), []).append(seen)
-        ours.append(as_found(world))
-    for name, values in (("ours", ours), *others.items()):
-        print(f"{name:<20}", *(f"{value / 1e6:7.0f}" for value in values), "Mb/s")
-    best = max(others, key=lambda name: statistics.median(others[name]))
-    assert min(map(statistics.median, others.values())) > 0, "a tool did not run with its options"
-    assert statistics.median(ours) >= ENOUGH * statistics.median(others[best]), best
+            return alone(world, pair.beta.test, tool, options)
+
+    beside = side_by_side(("iperf", "iperf3"), lambda: as_found(world), tool_alone)
+    print(beside)
+    assert min(beside.first.values()) > 0, "a tool did not run with its options"
+    assert beside.ratio >= ENOUGH, beside.best
