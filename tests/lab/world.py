@@ -28,6 +28,8 @@ from spaces import ip
 from taken import LabError, hold, release
 
 TOP = Path(__file__).resolve().parents[2]
+# bash, started by sshd, reads .bashrc of whoever tests here, which no appliance has; not where it is within a shell.
+NO_BASHRC = "SetEnv SHLVL=2\n"
 CONTROL_PORT = 8622
 PAIRING_PORT = 8623
 
@@ -199,6 +201,7 @@ class Lab(Network):
         try:
             login = users.MEASURER[0] if self.two_users else self.user
             config = sshd.ensure_config(self.state(site), login, listen, CONTROL_PORT, environment={**base, **settings})
+            config.write_text(config.read_text() + NO_BASHRC)
         finally:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -65,3 +65,11 @@ def disk_fault(error: BaseException) -> EnvironmentFault | None:
 def broken_disk(cause: str) -> EnvironmentFault:
     remedy = "export the reports that you need; have the disk looked at, then start the machine again"
     return EnvironmentFault("the disk cannot be written", cause, remedy)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a run ended, in one line for people."""
+    if isinstance(error, LinkladderError):
+        return in_a_line(error)
+    fault = disk_fault(error)
+    return in_a_line(fault) if fault else f"{type(error).__name__}: {error}"

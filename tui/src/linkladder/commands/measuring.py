@@ -7,21 +7,19 @@ import asyncio
 import os
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path as FilePath
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from linkladder import events as ev
 from linkladder import phrases, state
 from linkladder.commands.named_plans import load
-from linkladder.commands.run_lines import Lines
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
-from linkladder.model import Document, Plan, RungName, RunState
-from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin, restarts
-from linkladder.plan.read import ALSO
+from linkladder.model import Plan, RungName, RunState
+from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, restarts
+from linkladder.plan.read import ALSO, title_of
 from linkladder.printable import clean
 from linkladder.run import lock, process
-from linkladder.run.session import LiveSession
 from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
@@ -29,8 +27,12 @@ from linkladder.trust import peers
 from linkladder.verdicts import LEAST_PAIRS
 
 if TYPE_CHECKING:
+    from linkladder.commands.run_lines import Lines
     from linkladder.engine import Controls
     from linkladder.engine.kernels import Boots
+    from linkladder.events import Event, RunFinished
+    from linkladder.model import Document
+    from linkladder.run.session import LiveSession
 
 AGREE = "--restart agrees to it"
 LONG = ("ladder", "ladder-long")
@@ -43,7 +45,8 @@ def add_parsers(commands: Any) -> None:
     run.add_argument("--long", action="store_true", help="plan ladder with every cell for 60 s, three times")
     _how(run)
     for name in SHORT:
-        short = commands.add_parser(name, help=f"{builtin(name).title[:1].lower()}{builtin(name).title[1:]}")
+        title = title_of(name)
+        short = commands.add_parser(name, help=f"{title[:1].lower()}{title[1:]}")
         _how(short)
         short.set_defaults(plan=name)
         if name == "tune":
@@ -174,14 +177,18 @@ def _restarts(args: argparse.Namespace, plan: Plan) -> Boots | None:
 
 def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Boots | None = None) -> int:
     folder = state.folder()
-    shown = Lines(args.quiet or args.json == "-", sys.stderr.isatty())
+    quiet = args.quiet or args.json == "-"
     with lock.locked(folder) as mine, seated(folder, f"linkladder run on {terminal()}") as seat:
         if sys.stdin.isatty():
             seat.take_over()
 
-        def tell(event: ev.Event, at: float, controls: Controls) -> None:
-            shown.show(event, at)
-            if isinstance(event, ev.WaitingForOperator):
+        shown = cache(_lines)
+
+        def tell(event: Event, at: float, controls: Controls) -> None:
+            from linkladder.events import WaitingForOperator  # by the first event the engine has imported it
+
+            shown(quiet).show(event, at)
+            if isinstance(event, WaitingForOperator):
                 loop = asyncio.get_running_loop()
                 loop.add_reader(sys.stdin, _answer, seat, controls, loop)
 
@@ -197,7 +204,7 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Bo
         )
         ended = asyncio.run(asked)
     assert ended
-    status = _result(ended, shown.quiet, args.json)
+    status = _result(ended, quiet, args.json)
     if status == 0 and getattr(args, "keep", False):
         from linkladder.commands.keep_settings import keep
 
@@ -205,7 +212,13 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Bo
     return status
 
 
-def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
+def _lines(quiet: bool) -> Lines:
+    from linkladder.commands.run_lines import Lines  # imported late, for a run to call its peers sooner
+
+    return Lines(quiet, sys.stderr.isatty())
+
+
+def _result(ended: RunFinished, quiet: bool, file: str | None = None) -> int:
     """Write the document, print the verdict, and return the exit status for scripts."""
     store = Store(state.folder())
     if file:
@@ -253,15 +266,19 @@ def _watch(args: argparse.Namespace) -> int:
     said = lock.announced(folder) if lock.measuring(folder) else None
     if said is None:
         raise EnvironmentFault("no run is going on", hint="linkladder run begins one, linkladder runs lists the others")
-    ended = asyncio.run(_follow(LiveSession(folder, said, None), Lines(False, sys.stderr.isatty())))
+    from linkladder.run.session import LiveSession  # imported late, as a run that is begun here follows nothing
+
+    ended = asyncio.run(_follow(LiveSession(folder, said, None), _lines(quiet=False)))
     return _result(ended, False)
 
 
-async def _follow(session: LiveSession, shown: Lines) -> ev.RunFinished:
+async def _follow(session: LiveSession, shown: Lines) -> RunFinished:
+    from linkladder.events import RunFinished
+
     while True:
         for at, event in await session.poll():
             shown.show(event, at)
-            if isinstance(event, ev.RunFinished):
+            if isinstance(event, RunFinished):
                 return event
         shown.passed(await session.now())
         await asyncio.sleep(LOOK)

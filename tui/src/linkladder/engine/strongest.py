@@ -90,7 +90,7 @@ def _ranked(seen: Mapping[Generator, Sequence[float]], default: Generator) -> li
 
 
 def _least_known(ranked: Sequence[Looked]) -> Generator | None:
-    """Of several that may be the strongest the one that was looked at least; None where one is ahead or all are known."""
+    """Of several that may be the strongest the one least looked at; None where one is ahead or all are known."""
     most = max((one.bps for one in ranked), default=0.0)
     close = [one for one in ranked if one.bps >= CLOSE * most]
     least = min(close, key=lambda one: one.looks, default=None)

@@ -69,6 +69,11 @@ def builtin(name: str, cores: int = 2, contract: Contract | None = None, asked: 
     return read_plan(builtin_text(name), f"plan {name}", cores, contract, asked)
 
 
+def title_of(name: str) -> str:
+    """The title of a built-in plan, which is not read any further."""
+    return str(tomllib.loads(builtin_text(name))["title"])
+
+
 def builtin_text(name: str) -> str:
     return (resources.files("linkladder.plan") / "builtin" / f"{name}.toml").read_text(encoding="utf-8")
 
