@@ -11,6 +11,8 @@ import pytest
 
 from linkladder import host, privilege
 from linkladder.host import freebsd, freebsd_queues
+from linkladder.model import SettingKind
+from linkladder.model.settings import tunables_of_queues
 from linkladder.priv import accepted, appliance, attaching, card_state, verbs
 from linkladder.priv.checks import Refused
 from linkladder.priv.running import Failed
@@ -177,7 +179,7 @@ def test_the_helper_takes_cards_of_known_drivers_and_whole_numbers(system: FreeB
     ):  # fmt: skip
         with pytest.raises(Refused):
             verbs.build("measure", kind, words, "FreeBSD")
-    for card in ("vmx1", "igb0", "em", "em0.7", "xem0"):
+    for card in ("vmx1", "ix0", "igb", "em", "em0.7", "xem0"):
         with pytest.raises(Refused, match="FreeBSD reads this when it attaches a card, which may stop the kernel"):
             verbs.build("measure", "ring", [card, "512"], "FreeBSD")
     assert system.done == []
@@ -206,6 +208,9 @@ def test_what_a_card_was_attached_with_is_told_of_known_drivers_alone() -> None:
     assert told("ring", override_nrxds="512") == "512/default"
     assert told("queues", override_nrxqs="64", override_ntxqs="64") == "2", "as many as there are"
     assert told("ring", "vmx0") == told("ring", "em1") == ""
+    asked_of_igb = {f"dev.igb.1.iflib.{name}": "512" for name in ("override_nrxds", "override_ntxds")}
+    assert freebsd_queues.chosen("ring", "igb1", asked_of_igb) == "512"
+    assert tunables_of_queues(SettingKind.RING, "igb1", "512") == asked_of_igb
     assert told("queue-core", core_offset="0") == "", "its queues do not follow it"
 
 

@@ -219,9 +219,13 @@ class Machine:
         taps = self.taps or ("", "")
         models = [*["vmxnet3"] * len(taps), *["virtio-net-pci"] * self.virtio, *self.intel][-len(taps) :]
         for place, tap in enumerate(taps):
+            bus = ""
+            if models[place] == "igb":  # its virtual functions take the places of others on the same bus
+                words += ["-device", f"pcie-root-port,id=port{place},chassis={place}"]
+                bus = f",bus=port{place}"
             words += [
                 "-device",
-                f"{models[place]},netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
+                f"{models[place]},netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}{bus}",
             ]
             words += [
                 "-netdev",

@@ -38,7 +38,7 @@ class Site:
 
     def __init__(self, machine: Machine, folder: Path, space: str) -> None:
         self.machine, self.folder, self.space = machine, folder, space
-        self.card = "em0" if machine.intel else CARDS[0]
+        self.card = CARDS[0] if not machine.intel else "igb0" if machine.intel[0] == "igb" else "em0"
         self.management = f"10.98.0.{machine.number}"
         self.test = f"10.77.0.{machine.number}"
 

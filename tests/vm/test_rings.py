@@ -2,9 +2,10 @@
 
 Their test cards are Intel's, which FreeBSD bears to attach anew: em0 an 82540EM (QEMU's e1000), which carries trials
 and has a single queue, em1 an 82574L (e1000e) with two, lent to a process of the machine itself. QEMU 7.2's e1000e does
-not clear what it told by an interrupt (ICR), so that FreeBSD seeks a link again and again; where it has one,
-LINKLADDER_INTEL=e1000e makes it carry the trials, with its queues on loan. Each card is made unlike what rc.conf says
-and what a card has that was just attached, so that whatever does not come back shows.
+not clear what it told by an interrupt (ICR), so that FreeBSD seeks a link again and again; with a later QEMU
+LINKLADDER_INTEL=e1000e or igb (an 82576, which QEMU 8 brought) makes such a card carry the trials, with its queues on
+loan. Each card is made unlike what rc.conf says and what a card has that was just attached, so that whatever does not
+come back shows.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ from .test_failures import VmWorld
 from .test_loans import JOURNAL, LONG, RUN, TIMES, UNDO, find, kill, stop
 
 SITES = ("alpha", "beta")
-CARD, TWO = "em0", "em1"  # the one that carries the trials, and one with two queues in any case
 MODEL = os.environ.get("LINKLADDER_INTEL", "e1000")
-LOANS = {"ring": "512", "queues": "1", "queue-core": "1"} if MODEL == "e1000e" else {"ring": "512"}
+DRIVER = "igb" if MODEL == "igb" else "em"
+CARD, TWO = f"{DRIVER}0", f"{DRIVER}1"  # the one that carries the trials, and one with two queues in any case
+SEVERAL = MODEL != "e1000"  # the one that carries the trials has two queues, too
+LOANS = {"ring": "512", "queues": "1", "queue-core": "1"} if SEVERAL else {"ring": "512"}
 HELPER = r"linkladder\.priv measure (ring|queues|queue-core)"
 OURS = "/var/run/linkladder-atta*"  # records of cards that are not back yet, and what devd is to pass over
 TWO_QUEUES = {"rxq0", "rxq1", "txq0", "txq1"}
@@ -44,7 +47,7 @@ from pathlib import Path
 from linkladder.settings import Change, Lease, Undo
 
 async def lent():
-    changes = [Change(kind, "em1", value) for kind, _, value in (word.partition("=") for word in sys.argv[1:])]
+    changes = [Change(kind, sys.argv[1], value) for kind, _, value in (word.partition("=") for word in sys.argv[2:])]
     async with Lease(changes, Undo(60.0), Path("/tmp/lent")):
         print("lent", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
@@ -56,7 +59,7 @@ asyncio.run(lent())
 class Intel(Network):
     """Whose machines have two test cards of Intel's, on one segment."""
 
-    intel = (MODEL, "e1000e")
+    intel = (MODEL, "igb" if MODEL == "igb" else "e1000e")
 
     def taps(self, number: int) -> tuple[str, ...]:
         more = f"u{number}"
@@ -87,7 +90,7 @@ def world(machines: Machines, image: Path, tmp_path_factory: pytest.TempPathFact
             for card, address in ((CARD, f"10.79.0.{number}"), (TWO, f"10.80.0.{number}")):
                 for line in ("mtu 4000", "-txcsum -rxcsum", f"inet {address}/24 alias"):
                     made.run(site, f"ifconfig {card} {line}")
-                made.run(site, f"sysctl dev.em.{card[-1]}.iflib.rx_budget=16")
+                made.run(site, f"sysctl dev.{DRIVER}.{card[-1]}.iflib.rx_budget=16")
             made.run(site, f"ifconfig {TWO} down")  # or its interrupts take half of an emulated machine
         for site in SITES:
             await_link(made, site)
@@ -110,13 +113,13 @@ def shown(world: VmWorld, site: str, card: str = CARD) -> dict[str, list[str]]:
     A link-local address comes at any time, so it stands last. The boot is among it, as a machine that has panicked
     comes up with a card as good as new.
     """
-    device = f"dev.em.{card[-1]}"
+    device = f"dev.{DRIVER}.{card[-1]}"
     wanted = {
         "ifconfig": f"ifconfig -f inet:cidr,inet6:cidr {card}",
         "sysctls": f"sysctl -eW {device} | grep -v override",
         "attached": f"sysctl -e {device}.iflib | grep -E 'override|core_offset|separate|[rt]xq[0-9]+[.]cpu'",
         "routes": f"netstat -rn | grep -w {card} | sort",
-        "kernel": "kenv | grep '^dev[.]em' || true",
+        "kernel": f"kenv | grep '^dev[.]{DRIVER}' || true",
         "boot": "sysctl -nx kern.boot_id",
     }
     found = {name: world.run(site, line).splitlines() for name, line in wanted.items()}
@@ -128,13 +131,13 @@ def shown(world: VmWorld, site: str, card: str = CARD) -> dict[str, list[str]]:
 
 def ring(world: VmWorld, site: str) -> int:
     """How many receive descriptors the card itself was given, by its register; no sysctl of iflib's tells that."""
-    register = re.search(r"RDLEN\s+([0-9a-f]{8})", world.run(site, "sysctl -n dev.em.0.reg_dump", check=False))
+    register = re.search(r"RDLEN\s+([0-9a-f]{8})", world.run(site, f"sysctl -n dev.{DRIVER}.0.reg_dump", check=False))
     return int(register[1], 16) // DESCRIPTOR if register else 0
 
 
 def queues(world: VmWorld, site: str, card: str = CARD) -> dict[str, int]:
     """The core of each queue that the card has."""
-    said = world.run(site, f"sysctl -e dev.em.{card[-1]}.iflib", check=False)
+    said = world.run(site, f"sysctl -e dev.{DRIVER}.{card[-1]}.iflib", check=False)
     return {name: int(core) for name, core in re.findall(r"\.([rt]xq\d+)\.cpu=(\d+)", said)}
 
 
@@ -142,7 +145,7 @@ def inside(world: VmWorld, site: str, kind: str) -> bool:
     """Whether the change is in force, and not the others with it."""
     served = queues(world, site)
     if kind == "ring":
-        return ring(world, site) == 512 and (MODEL != "e1000e" or set(served) == TWO_QUEUES)
+        return ring(world, site) == 512 and (not SEVERAL or set(served) == TWO_QUEUES)
     as_asked = set(served) == {"rxq0", "txq0"} if kind == "queues" else served.get("rxq0") == 1
     return as_asked and ring(world, site) == PLAIN_RING
 
@@ -159,10 +162,10 @@ def before(world: VmWorld) -> dict[str, dict[str, list[str]]]:
         on = re.findall(r"options=\w+<([^>]*)>", lines)[0].split(",")
         assert "mtu 4000" in lines and not {"RXCSUM", "TXCSUM"} & set(on), lines
         assert f"inet 10.77.0.{number}/24" in lines and f"inet 10.79.0.{number}/24" in lines and "inet6 fe80" in lines
-        assert "dev.em.0.iflib.rx_budget=16" in found[site]["sysctls"]
-        assert "dev.em.0.iflib.override_nrxds=0" in found[site]["attached"]
+        assert f"dev.{DRIVER}.0.iflib.rx_budget=16" in found[site]["sysctls"]
+        assert f"dev.{DRIVER}.0.iflib.override_nrxds=0" in found[site]["attached"]
         assert not found[site]["kernel"] and ring(world, site) == PLAIN_RING
-        assert MODEL != "e1000e" or (set(queues(world, site)) == TWO_QUEUES and queues(world, site)["rxq0"] == 0)
+        assert not SEVERAL or (set(queues(world, site)) == TWO_QUEUES and queues(world, site)["rxq0"] == 0)
     return found
 
 
@@ -277,16 +280,16 @@ def test_kill_9_of_the_helper_while_it_is_put_back(world: VmWorld, after: float)
 def lent(
     world: VmWorld, was: dict[str, list[str]], in_force: dict[str, str], *changes: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """A process on alpha that has these changes of em1 on loan; nothing else of the card is changed."""
+    """A process on alpha that has these changes of the second card on loan; nothing else of the card is changed."""
     world.write("alpha", "/tmp/lent.py", LENT)
     process = subprocess.Popen(
-        [*world.commands["alpha"], f"mkdir -p /tmp/lent && exec {world.python} /tmp/lent.py {' '.join(changes)}"],
+        [*world.commands["alpha"], f"mkdir -p /tmp/lent && exec {world.python} /tmp/lent.py {TWO} {' '.join(changes)}"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout and process.stdout.readline() == "lent\n"
     now = shown(world, "alpha", TWO)
     assert {name for name in was if now[name] != was[name]} == {"attached"}, (was, now)
-    asked = dict(line.removeprefix("dev.em.1.iflib.").split("=") for line in now["attached"])
+    asked = dict(line.removeprefix(f"dev.{DRIVER}.1.iflib.").split("=") for line in now["attached"])
     assert asked | in_force == asked, asked
     yield process
     process.communicate("\n", timeout=120 * SLOW)
@@ -307,7 +310,7 @@ def await_back(world: VmWorld, was: dict[str, list[str]]) -> None:
         there = TWO in world.run("alpha", "ifconfig -l").split() and not world.run("alpha", files, check=False)
         return True if there and shown(world, "alpha", TWO) == was else None
 
-    mischief.until(back, 60, "em1 is not as before")
+    mischief.until(back, 60, f"{TWO} is not as before")
 
 
 ONE_QUEUE = {f"override_n{way}xqs": "1" for way in "rt"} | {f"override_n{way}xds": "512" for way in "rt"}

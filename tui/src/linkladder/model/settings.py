@@ -184,7 +184,7 @@ TUNABLES = {  # below dev.DRIVER.UNIT.iflib, of receiving and sending
     SettingKind.RING: ("override_nrxds", "override_ntxds"),
     SettingKind.QUEUE_CORE: ("core_offset",),
 }
-RINGS = {"vmx": "0,{}", "em": "{}"}  # by driver; vmx's first one is of completions, which it counts itself
+RINGS = {"vmx": "0,{}", "em": "{}", "igb": "{}"}  # by driver; vmx's first one is of completions, which it counts itself
 RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 

@@ -25,10 +25,9 @@ from linkladder.priv.checks import DIGITS, LETTERS, Refused, number, word
 from linkladder.priv.running import Failed, capture
 
 Step = list[str] | Callable[[], None]
-# The drivers whose cards may be attached anew between trials. em was tried on 15.1 with an 82574L (QEMU's e1000e):
-# `devctl disable`, what stood in the kernel's environment, `devctl enable`. Another one is tried with
-# tests/vm/test_rings.py.
-DRIVERS = ("em",)
+# The drivers whose cards may be attached anew between trials, as tried on 15.1 by tests/vm/test_rings.py: em with an
+# 82574L (QEMU's e1000e), igb with an 82576. Another one is tried there first.
+DRIVERS = ("em", "igb")
 RECORD = "/var/run/linkladder-attaching.{}"
 TURN = "/var/run/linkladder-attach.lock"
 OURS = "/var/run/linkladder-attached.{}"  # which devd's rule removes, and passes over the card
