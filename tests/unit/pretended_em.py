@@ -179,6 +179,7 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FreeBSD]
         monkeypatch.setattr(module, "capture", made.capture)
     monkeypatch.setattr(card_state, "run", made.run)
     monkeypatch.setattr(card_state, "PAUSE", 0.0)
+    monkeypatch.setattr(attaching, "GRACE", 0.0)
     for name, path in (("RECORD", "record.{}"), ("TURN", "turn"), ("OURS", "ours.{}"), ("RULE", "rule")):
         monkeypatch.setattr(attaching, name, str(tmp_path / path))
     (tmp_path / "rule").touch()

@@ -214,6 +214,24 @@ def test_what_a_card_was_attached_with_is_told_of_known_drivers_alone() -> None:
     assert told("queue-core", core_offset="0") == "", "its queues do not follow it"
 
 
+def test_nobody_reads_the_sysctls_of_a_card_that_is_attached_anew(
+    machine: FreeBSD, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their handlers use what the card has not got then: whoever began before has time, and nobody begins."""
+    waited: list[tuple[float, bool]] = []
+
+    def sleep(seconds: float) -> None:
+        assert os.path.exists(attaching.RECORD.format("em0")) and not freebsd._driver("em0")
+        waited.append((seconds, machine.em is not None))
+
+    assert freebsd._driver("em0")
+    monkeypatch.setattr(attaching, "GRACE", 0.5)
+    monkeypatch.setattr("linkladder.priv.attaching.time.sleep", sleep)
+    asked("ring", "512")
+    assert (0.5, True) in waited, "before it is detached"
+    assert freebsd._driver("em0")
+
+
 @pytest.mark.parametrize("kind", reversible.OF_QUEUES)
 def test_a_card_that_its_helper_detached_is_not_taken_for_gone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "if_nameindex", lambda: [(1, "vmx0")])
@@ -228,12 +246,14 @@ def test_a_card_that_its_helper_detached_is_not_taken_for_gone(kind: str, monkey
 def machine(system: FreeBSD, monkeypatch: pytest.MonkeyPatch) -> FreeBSD:
     """The same as the unprivileged side sees and changes it, through the helper's verbs."""
 
-    def values(name: str) -> dict[str, str]:
+    def output(argv: list[str]) -> str:
+        assert argv == ["sysctl", "-ie", *(f"dev.em.0.{part}" for part in ("iflib", "mac_stats", "fc", "enable_aim"))]
         if system.em is None:
-            return {}
+            return ""
         count = int(system.em.asked["override_nrxqs"]) or 2
         cores = {f"{IFLIB}{side}{n}.cpu": str(n) for side in ("rxq", "txq") for n in range(count)}
-        return {IFLIB + n: value for n, value in system.em.asked.items()} | cores
+        values = {IFLIB + n: value for n, value in system.em.asked.items()} | cores
+        return "".join(f"{name}={value}\n" for name, value in values.items())
 
     async def run(verb: str, *words: str) -> privilege.Completed:
         try:
@@ -247,7 +267,7 @@ def machine(system: FreeBSD, monkeypatch: pytest.MonkeyPatch) -> FreeBSD:
 
     seen = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
     monkeypatch.setattr(freebsd, "RECORD", attaching.RECORD)
-    monkeypatch.setattr(freebsd, "_driver", values)
+    monkeypatch.setattr(freebsd, "output", output)
     monkeypatch.setattr(host, "setting", seen.setting)
     monkeypatch.setattr(host, "system", lambda: "FreeBSD")
     monkeypatch.setattr(host, "boot_id", lambda: "this boot")

@@ -36,6 +36,7 @@ CARD, TWO = f"{DRIVER}0", f"{DRIVER}1"  # the one that carries the trials, and o
 SEVERAL = MODEL != "e1000"  # the one that carries the trials has two queues, too
 LOANS = {"ring": "512", "queues": "1", "queue-core": "1"} if SEVERAL else {"ring": "512"}
 HELPER = r"linkladder\.priv measure (ring|queues|queue-core)"
+READY = "! [ -e /var/run/linkladder-attaching.{} ]"  # else its sysctls use what it has not got, and FreeBSD panics
 OURS = "/var/run/linkladder-atta*"  # records of cards that are not back yet, and what devd is to pass over
 TWO_QUEUES = {"rxq0", "rxq1", "txq0", "txq1"}
 PLAIN_RING = 1024  # descriptors that if_em.c takes by itself (EM_DEFAULT_RXD)
@@ -114,6 +115,7 @@ def shown(world: VmWorld, site: str, card: str = CARD) -> dict[str, list[str]]:
     comes up with a card as good as new.
     """
     device = f"dev.{DRIVER}.{card[-1]}"
+    world.run(site, READY.format(card))
     wanted = {
         "ifconfig": f"ifconfig -f inet:cidr,inet6:cidr {card}",
         "sysctls": f"sysctl -eW {device} | grep -v override",
@@ -131,13 +133,14 @@ def shown(world: VmWorld, site: str, card: str = CARD) -> dict[str, list[str]]:
 
 def ring(world: VmWorld, site: str) -> int:
     """How many receive descriptors the card itself was given, by its register; no sysctl of iflib's tells that."""
-    register = re.search(r"RDLEN\s+([0-9a-f]{8})", world.run(site, f"sysctl -n dev.{DRIVER}.0.reg_dump", check=False))
+    read = f"{READY.format(CARD)} && sysctl -n dev.{DRIVER}.0.reg_dump"
+    register = re.search(r"RDLEN\s+([0-9a-f]{8})", world.run(site, read, check=False))
     return int(register[1], 16) // DESCRIPTOR if register else 0
 
 
 def queues(world: VmWorld, site: str, card: str = CARD) -> dict[str, int]:
     """The core of each queue that the card has."""
-    said = world.run(site, f"sysctl -e dev.{DRIVER}.{card[-1]}.iflib", check=False)
+    said = world.run(site, f"{READY.format(card)} && sysctl -e dev.{DRIVER}.{card[-1]}.iflib", check=False)
     return {name: int(core) for name, core in re.findall(r"\.([rt]xq\d+)\.cpu=(\d+)", said)}
 
 

@@ -49,6 +49,8 @@ SYSCTLS = (
 ASKABLE, OF = 2048, 2304
 # The sysctl that lists the congestion controls or TCP stacks of the kernel, by the prefix of their modules' names.
 REGISTERED = {"cc_": "net.inet.tcp.cc.available", "tcp_": "net.inet.tcp.functions_available"}
+# Of these not their dumps of registers: to read the interrupts' causes (ICR) is to say that they were dealt with.
+PARTS = dict.fromkeys(("em", "igb", "igc"), ("iflib", "mac_stats", "fc", "enable_aim"))
 NO_DRIVER = frozenset({"", "lo", "lagg", "bridge", "vlan", "tap", "tun", "epair", "gif", "pflog", "enc"})
 
 
@@ -196,8 +198,7 @@ class FreeBSD:
         if kind == "lagg":
             return self._bundled(target.split(","))
         if kind in VARIABLES:
-            attaching = os.path.exists(RECORD.format(target))  # and nothing of the card is as it was before
-            return None if attaching else freebsd_queues.chosen(kind, target, _driver(target)) or None
+            return freebsd_queues.chosen(kind, target, _driver(target)) or None
         name, _, flag = target.partition(":")
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:
@@ -257,9 +258,15 @@ def _counters(link: Link) -> NicCounters:
 
 
 def _driver(name: str) -> dict[str, str]:
-    """The driver's sysctls of an interface."""
+    """The driver's sysctls of an interface, none while it is attached anew: they lead to what it has not got then, and
+    FreeBSD 15.1 panics.
+    """
     driver, unit = text.device(name)
-    return {} if driver in NO_DRIVER else text.sysctls(output(["sysctl", "-ie", f"dev.{driver}.{unit}"]))
+    if driver in NO_DRIVER or os.path.lexists(RECORD.format(name)):
+        return {}
+    device = f"dev.{driver}.{unit}"
+    names = [f"{device}.{part}" for part in PARTS.get(driver, ())] or [device]
+    return text.sysctls(output(["sysctl", "-ie", *names]))
 
 
 def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Nic:

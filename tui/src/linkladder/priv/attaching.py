@@ -2,7 +2,8 @@
 
 The card's interface goes with it: its addresses, MTU, offloads, flags and sysctls. So all of that is recorded first,
 restored from the record, and read back; iflib's variables are in the kernel's environment for the moment of attaching
-alone. While the record is there the card is not back yet as it was, and whoever asks for a value next brings it back.
+alone. While the record is there the card is not back yet as it was, and whoever asks for a value next brings it back;
+nobody reads the card's sysctls then, as their handlers use what it has not got (15.1 panics at em's reg_dump).
 devd would set an attached card up by rc.conf (/etc/pccard_ether) in the middle of that: its rule of ours passes over
 what is attached here. Other drivers' cards are refused: vmx is asked for its state before it has any (if_vmx.c,
 vmxnet3_update_admin_status reads vmx_ds), and FreeBSD 15.1 panics.
@@ -15,6 +16,7 @@ import fcntl
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +31,7 @@ Step = list[str] | Callable[[], None]
 # 82574L (QEMU's e1000e), igb with an 82576. Another one is tried there first.
 DRIVERS = ("em", "igb")
 RECORD = "/var/run/linkladder-attaching.{}"
+GRACE = 1.0  # seconds: whoever began to read the card's sysctls before the record was there has read them then
 TURN = "/var/run/linkladder-attach.lock"
 OURS = "/var/run/linkladder-attached.{}"  # which devd's rule removes, and passes over the card
 RULE = "/usr/local/etc/devd/linkladder.conf"
@@ -111,6 +114,7 @@ def anew(name: str, wanted: dict[str, str]) -> None:
                 return
             _check(before)
             _remember(before)
+            time.sleep(GRACE)
         if not _detach(before):
             if not left:
                 _forget(name)
