@@ -58,7 +58,7 @@ def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: Lo
     pinged = PINGED.format(rung=world.rung)
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more) + pinged)
-    assert run.wait() == 0
+    assert run.wait(240) == 0  # twenty trials
     nothing_is_left(world)
     document = run.document()
     judged = next(j for j in judge.judge_document(document).rungs if j.changes)

@@ -147,14 +147,14 @@ async def test_a_peer_that_stays_away_ends_the_run_with_what_to_do() -> None:
     why = "beta cannot be reached: no route to host"
     backend.entries = [
         *[e for e in synth.the_log() if e[0] < 3],
-        (3.1, events.PeerLost("beta", "no route to host", 0.0)),
-        (3.2, events.RunFinished(synth.RUN, RunState.INCOMPLETE, 0, why)),
+        (300.0, events.PeerLost("beta", "no route to host", 0.0)),  # not before the screen was seen to run
+        (300.1, events.RunFinished(synth.RUN, RunState.INCOMPLETE, 0, why)),
     ]
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        present(backend.running).skip_to(4)
+        present(backend.running).skip_to(301)
         await until(pilot, f"The run ended early: {why}. What was measured is kept.")
         await until(pilot, "Esc leads to Home, where it can be taken up again.")
         await until(pilot, "Before that check power, cable and address of beta.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from forge import BEST, HALF, TCP, Edit, Json, busiest, forged, healthy, rtt, rung, trials, without_arms, without_rungs
 
 from linkladder.judge import judge_document
@@ -79,6 +80,7 @@ def tcp(t: Json, rng: random.Random) -> None:
         card.update(rx_bytes=round(card["rx_bytes"] * level * 1.01), tx_bytes=round(card["tx_bytes"] * level * 1.01))
 
 
+@pytest.mark.timeout(900)  # nothing here can hang; on a slow machine with others beside it computes for five minutes
 def test_clean_links_pass() -> None:
     judged = [judge_document(forged(drawn(seed))) for seed in range(DRAWS)]
     other = [j for j in judged if j.verdict is not Verdict.PASS or j.provisional]
