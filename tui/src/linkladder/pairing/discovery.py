@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
 EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
+ASKED = 8  # the most times in EVERY that who has answered before is asked, until he answers
 MOST, OF_ONE_HOST = 64, 4  # the most appliances that are listed, in all and of one address that answers
 GROUP = "ff02::1"
 TICK = 0.1  # seconds in which one choice is made among the beacons
@@ -165,9 +166,11 @@ class Discovery:
             for one in tuple(self._heard.values()):
                 if now - one.heard > FORGET * (3 if one.id in self._proven else 1):
                     self._forget(one)
-            for where in self._proven.values():
-                self._ask(where)  # of its other beacons a flood may hide all
-            await asyncio.sleep(EVERY)
+            for _ in range(ASKED):
+                for number, where in self._proven.items():
+                    if self._heard[number].heard < now:
+                        self._ask(where)  # of its other beacons a flood may hide all, and of answers most
+                await asyncio.sleep(EVERY / ASKED)
 
     def _question(self) -> bytes:
         token = secrets.token_hex(8)

@@ -60,20 +60,26 @@ class Sieve:
         self._salt = secrets.randbits(60)
         self._first = 0  # read at once since the last choice
         self._read: dict[str, float] = {}  # the hosts that were read at once, and when the last time
-        self._waiting: dict[str, tuple[Datagram, int]] = {}  # of each source one, and how many came from there
+        self._waiting: dict[str, tuple[Datagram, int, str]] = {}  # of each source one, how many came, and its `echo`
         self._before, self._now, self._turned = bytearray(BITS // 8), bytearray(BITS // 8), time.monotonic()
 
     def add(self, data: bytes, source: Source) -> bool:
         """Whether it is to be read at once; else it waits for the next choice."""
-        echo, host = _ECHO.search(data), host_of(source)
-        if echo and self._tokens.trip(source, echo[1].decode()) is not None and self._at_once(host):
+        found, host = _ECHO.search(data), host_of(source)
+        echo = found[1].decode() if found else ""
+        if echo and self._tokens.trip(source, echo) is not None and self._at_once(host):
             return True
         if self._first < FIRST:
             self._first += 1
             return True
-        kept, came = self._waiting.get(host, ((data, source), 0))
-        if came or len(self._waiting) < KEPT:  # the first of a moment that nobody chooses are as good as any
-            self._waiting[host] = (kept if random.randrange(came + 1) else (data, source), came + 1)
+        kept = self._waiting.get(host)
+        if kept is None:
+            if len(self._waiting) < KEPT:  # the first of a moment that nobody chooses are as good as any
+                self._waiting[host] = (data, source), 1, echo
+        elif random.random() * (kept[1] + 1) < 1:
+            self._waiting[host] = (data, source), kept[1] + 1, echo
+        else:
+            self._waiting[host] = kept[0], kept[1] + 1, kept[2]
         return False
 
     def _at_once(self, host: str) -> bool:
@@ -88,34 +94,30 @@ class Sieve:
 
     def chosen(self, proven: Collection[str], called: Collection[str], seconds: float) -> list[Datagram]:
         """Those of the last `seconds` that are read; `proven` hosts answered, `called`: tokens of calls to all."""
-        ranks: tuple[list[str], ...] = ([], [], [])
-        for host, ((data, _), _) in self._waiting.items():
-            echo = _ECHO.search(data)
-            first = host in proven or (echo is not None and echo[1].decode() in called)
-            ranks[0 if first else 1 if self._seen(host) else 2].append(host)
-        for rank in ranks:
-            random.shuffle(rank)
         most = int(PER_SECOND * seconds) - self._first
         share = 2 * most // 5
-        shares = [host for rank in ranks for host in rank[:share]]
-        hosts = (shares + [host for rank in ranks for host in rank[share:]])[:most]
+        ranks: tuple[list[str], ...] = ([], [], [])
+        for host, (_, _, echo) in self._waiting.items():
+            seen = self._remember(host)
+            ranks[0 if host in proven or echo in called else 1 if seen else 2].append(host)
+        drawn = [random.sample(rank, min(most, len(rank))) for rank in ranks]
+        shares = [host for rank in drawn for host in rank[:share]]
+        hosts = (shares + [host for rank in drawn for host in rank[share:]])[:most]
         found = [self._waiting[host][0] for host in hosts]
-        self._remember()
+        self._waiting.clear()
+        self._turn()
         self._first = 0
         return found
 
-    def _remember(self) -> None:
+    def _remember(self, host: str) -> bool:
+        """Whether this host was heard before; it has been from now on."""
+        place = hash((self._salt, host)) % BITS
+        number, bit = place >> 3, 1 << (place & 7)
+        seen = (self._before[number] | self._now[number]) & bit
+        self._now[number] |= bit
+        return bool(seen)
+
+    def _turn(self) -> None:
         now = time.monotonic()
         if now - self._turned > AGE:
             self._before, self._now, self._turned = self._now, bytearray(BITS // 8), now
-        for host in self._waiting:
-            place = self._place(host)
-            self._now[place >> 3] |= 1 << (place & 7)
-        self._waiting.clear()
-
-    def _seen(self, host: str) -> bool:
-        place = self._place(host)
-        return bool((self._before[place >> 3] | self._now[place >> 3]) & 1 << (place & 7))
-
-    def _place(self, host: str) -> int:
-        return hash((self._salt, host)) % BITS
