@@ -152,7 +152,7 @@ def test_only_what_both_ends_have_and_grant_is_looked_at() -> None:
 
 
 def test_streams_against_cores() -> None:
-    assert strongest.numbers_of_streams(1) == (1,)
+    assert strongest.numbers_of_streams(1) == (1, 2)
     assert strongest.numbers_of_streams(2) == (1, 2)
     assert strongest.numbers_of_streams(16) == (8, 16, 1)
 

@@ -41,8 +41,11 @@ def candidates(near: ToolVersions, far: ToolVersions, window_limit: int | None) 
 
 
 def numbers_of_streams(cores: int) -> tuple[int, ...]:
-    """The rule of thumb first: half the cores; then one for each, and one alone; never more than an end accepts."""
-    return tuple(dict.fromkeys((usual_streams(cores), min(cores, MOST_STREAMS), 1)))
+    """The rule of thumb first: half the cores; then one for each, and one alone; never more than an end accepts.
+
+    Two on one core as well: one of them has something to send while the other waits.
+    """
+    return tuple(dict.fromkeys((usual_streams(cores), min(max(cores, 2), MOST_STREAMS), 1)))
 
 
 async def search(
