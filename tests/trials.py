@@ -15,6 +15,8 @@ OF_AN_END = ("cpu", "memory", "tcp", "nics", "sockets", "samples")  # each a dic
 
 def trial(id: str, repeat: int, ok: bool = True, **asked: Any) -> TrialResult:  # noqa: A002
     """`asked` are fields of the trial, of its leg's outcome, and of its ends."""
+    if asked.keys() <= OF_AN_OUTCOME:
+        return TrialResult(id, repeat, (Leg(Outcome(ok, **asked)),))
     return changed(TrialResult(id, repeat, (Leg(Outcome(ok)),)), **asked)
 
 
@@ -32,17 +34,17 @@ def changed(before: TrialResult, **asked: Any) -> TrialResult:
     commands = asked.pop("commands", None)
     outcome = {name: asked.pop(name) for name in list(asked) if name in OF_AN_OUTCOME}
     load = before.legs[0]
-    load = replace(load, outcome=replace(load.outcome, **outcome))
-    legs = (replace(load, commands=load.commands if commands is None else commands), *before.legs[1:])
+    said = replace(load.outcome, **outcome)
+    legs = (replace(load, outcome=said, commands=load.commands if commands is None else commands), *before.legs[1:])
     if pinged is not None:
         legs = (legs[0], Leg(Outcome(True, rtt=pinged), Role.PING))
     if pinged_back is not None:
         legs = (*legs, Leg(Outcome(True, rtt=pinged_back), Role.PING, pinged_by=End.FAR))
-    ends = before.ends
+    known = {end.name: end for end in before.ends}
+    added: dict[End, dict[str, Any]] = {}
     for name, values in of_ends.items():
-        known = {end.name: end for end in ends}
         for end, value in values.items():
-            one = (value,) if isinstance(value, NicCounters) else value
-            known[end] = replace(known.get(end, EndRecord(end)), **{name: one})
-        ends = tuple(known[end] for end in sorted(known, key=("near", "far").index))
+            added.setdefault(end, {})[name] = (value,) if isinstance(value, NicCounters) else value
+    known |= {end: replace(known.get(end, EndRecord(end)), **more) for end, more in added.items()}
+    ends = tuple(known[end] for end in sorted(known, key=("near", "far").index))
     return replace(before, legs=legs, ends=ends, **asked)

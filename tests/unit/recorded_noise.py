@@ -20,9 +20,14 @@ from linkladder import plan as plans
 from linkladder.judge.student import quantile
 from linkladder.model import (
     CpuUse,
+    End,
+    EndRecord,
     Experiment,
     ExperimentResult,
+    Leg,
+    Outcome,
     Protocol,
+    Role,
     Rtt,
     Rung,
     RungName,
@@ -69,13 +74,16 @@ class Row:
 
     def slowed(self, share: float) -> Row:
         """With this share of its rate, and with round trips that are longer by as much."""
-        return replace(
-            self,
-            bps=self.bps * share,
-            sender_cores=self.sender_cores * share,
-            receiver_cores=self.receiver_cores * share,
-            idle_ms=self.idle_ms / share,
-            loaded_ms=self.loaded_ms / share,
+        if share == 1:
+            return self
+        return Row(
+            self.bps * share,
+            self.sender_cores * share,
+            self.receiver_cores * share,
+            self.segments,
+            self.retransmits,
+            self.idle_ms / share,
+            self.loaded_ms / share,
         )
 
 
@@ -100,19 +108,14 @@ def drawn(dice: random.Random, path: str, count: int, disturbed: Disturbance) ->
 
 
 def trial(row: Row, repeat: int, p: Experiment) -> TrialResult:
-    pings = {name: Rtt(10, 10, p50_ms=ms) for name, ms in (("idle", row.idle_ms), ("loaded", row.loaded_ms))}
     if p.protocol is Protocol.ECHO:
-        return trials.trial(f"{p.id}-{repeat}", repeat, rtt=pings["idle"])
-    cores = {"near": row.sender_cores, "far": row.receiver_cores}
-    return trials.trial(
-        f"{p.id}-{repeat}",
-        repeat,
-        goodput_bps=row.bps,
-        by_direction={"forward": row.bps},
-        cpu={end: CpuUse(50 * used, 100 * used, used) for end, used in cores.items()},
-        tcp={"near": TcpCounters(int(row.segments), int(row.retransmits))},
-        rtt_under_load=pings["loaded"],
-    )
+        return trials.trial(f"{p.id}-{repeat}", repeat, rtt=Rtt(10, 10, p50_ms=row.idle_ms))
+    carried = Outcome(True, goodput_bps=row.bps, by_direction={"forward": row.bps})
+    loaded = Leg(Outcome(True, rtt=Rtt(10, 10, p50_ms=row.loaded_ms)), Role.PING)
+    near, far = (CpuUse(50 * used, 100 * used, used) for used in (row.sender_cores, row.receiver_cores))
+    sent = TcpCounters(int(row.segments), int(row.retransmits))
+    ends = (EndRecord(End.NEAR, cpu=near, tcp=sent), EndRecord(End.FAR, cpu=far))
+    return TrialResult(f"{p.id}-{repeat}", repeat, (Leg(carried), loaded), ends)
 
 
 def arms(count: int, pairs: int, control: bool = False, step: int = 0, load: Protocol = Protocol.TCP) -> Rung:

@@ -6,6 +6,8 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from linkladder.judge.stats import variance
+
 CLOSE = 0.015  # what a cell may be better than the best one without being sought; with noise it is 2 % at most
 UNKNOWN = 0.05  # scatter between repeats, as a share of the rate, that is assumed at least while few cells have two
 LEAST = 0.005  # the smallest scatter that is assumed, as a few repeats may be alike by chance
@@ -35,5 +37,5 @@ def _scatter(cells: Sequence[Sequence[float]]) -> float:
     """The scatter of single repeats, pooled over the cells, as a share of their mean."""
     several = [values for values in cells if len(values) > 1]
     freedom = sum(len(values) - 1 for values in several)
-    squares = sum((len(v) - 1) * statistics.variance(v) / statistics.fmean(v) ** 2 for v in several)
+    squares = sum((len(v) - 1) * variance(v) / statistics.fmean(v) ** 2 for v in several)
     return max(UNKNOWN if freedom < FEW else LEAST, math.sqrt(squares / max(1, freedom)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.disorder import Disorder, disorder
+from linkladder.judge.stats import deviation
 from linkladder.judge.withheld import explained, lacked, withheld
 from linkladder.model import (
     CarrierLost,
@@ -104,7 +105,7 @@ class Evidence:
     def cv(self) -> float | None:
         if len(self.seconds) < 3 or (mean := statistics.fmean(self.seconds)) <= 0:
             return None
-        return statistics.stdev(self.seconds, mean) / mean
+        return deviation(self.seconds) / mean
 
 
 def direction_bps(trial: TrialResult | Outcome, experiment: Experiment, direction: Direction) -> float:

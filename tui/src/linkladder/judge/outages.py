@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import idle_round_trip, of_path, ways
+from linkladder.judge.stats import variance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import explained
 from linkladder.model import (
@@ -306,7 +307,7 @@ def plateau(seconds: tuple[float, ...]) -> float | None:
 
 def _variance(values: tuple[float, ...], mean: float) -> float:
     """The variance, but never quite zero: two equal seconds do not prove that there is no noise at all."""
-    spread = statistics.variance(values) if len(values) > 1 else 0.0
+    spread = variance(values) if len(values) > 1 else 0.0
     return max(spread, (0.002 * mean) ** 2)
 
 

@@ -17,6 +17,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from linkladder.judge.stats import deviation
 from linkladder.judge.student import inside
 from linkladder.judge.three_answers import more_pairs, three_answers
 from linkladder.verdicts import LEAST_PAIRS, Answer
@@ -87,20 +88,21 @@ def _judge(one: Pairs, confidence: float) -> PairAnswer:
     if not logs:
         missing = LEAST_PAIRS - count if count < LEAST_PAIRS else None
         return PairAnswer(Answer.UNDECIDED, count, confidence=confidence, more_pairs=missing)
-    mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
-    answer, low, high = three_answers(mean, deviation, count, confidence, edge)
+    mean = statistics.fmean(logs)
+    scatter = deviation(logs)
+    answer, low, high = three_answers(mean, scatter, count, confidence, edge)
     rank_p = signed_rank(logs) if count >= RANKED_PAIRS else None
     ratio, least, most = (_ratio(log) for log in (mean, low, high))
     found = PairAnswer(answer, count, ratio, least, most, confidence, rank_p)
     if rank_p is not None and (rank_p <= ERROR) != (_chance(logs) <= ERROR):
         stray = _farthest(logs)
         others = [*logs[:stray], *logs[stray + 1 :]]
-        without, _, _ = three_answers(statistics.fmean(others), statistics.stdev(others), len(others), confidence, edge)
+        without, _, _ = three_answers(statistics.fmean(others), deviation(others), len(others), confidence, edge)
         found = replace(found, outlier=stray + 1 if without != answer else None)
     if answer is Answer.DIFFERS and abs(mean) <= one.floor:
         return replace(found, answer=Answer.UNDECIDED)
     if answer is Answer.UNDECIDED or (answer is Answer.DIFFERS and rank_p is not None and rank_p > ERROR):
-        more = more_pairs(mean, deviation, count, confidence, edge)
+        more = more_pairs(mean, scatter, count, confidence, edge)
         return replace(found, answer=Answer.UNDECIDED, more_pairs=more)
     return found
 
@@ -125,7 +127,7 @@ def _chance(logs: Sequence[float]) -> float:
     """The chance of a mean at least this far from zero if nothing differs (t test, two-sided)."""
     if not logs or (mean := statistics.fmean(logs)) == 0:
         return 1.0
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    error = deviation(logs) / math.sqrt(len(logs))
     return 1 - inside(abs(mean) / error, len(logs) - 1) if error else 0.0
 
 
@@ -145,14 +147,14 @@ def signed_rank(values: Sequence[float]) -> float:
         return 1.0
     doubled = _doubled_ranks([abs(v) for v in moved])
     positive = sum(rank for rank, v in zip(doubled, moved, strict=True) if v > 0)
-    ways = {0: 1}  # sum of the positive ranks -> how many sign patterns have it
+    # Of each sum of the positive ranks one digit: how many sign patterns have it. All patterns together are less than
+    # the largest digit, so none carries over, and the rest after a division by that digit is the sum of all digits.
+    width = len(moved) + 1
+    ways, largest = 1, (1 << width) - 1
     for rank in doubled:
-        after = dict(ways)
-        for total, count in ways.items():
-            after[total + rank] = after.get(total + rank, 0) + count
-        ways = after
+        ways += ways << (rank * width)
     extreme = min(positive, sum(doubled) - positive)
-    tail = sum(count for total, count in ways.items() if total <= extreme)
+    tail = (ways & ((1 << (extreme + 1) * width) - 1)) % largest
     return min(1.0, tail / (1 << (len(moved) - 1)))
 
 

@@ -45,11 +45,12 @@ def more_pairs(mean: float, deviation: float, pairs: int, confidence: float, edg
 
 def _chance(mean: float, deviation: float, pairs: int, wanted: int, confidence: float, edge: float) -> float:
     """The share of new runs of `wanted` pairs that get an answer."""
-    sure = quantile(confidence, wanted - 1) / math.sqrt(wanted)
+    sure = quantile(confidence, wanted - 1) / math.sqrt(wanted) * deviation
     answers = 0
     for off, wide in _draws(pairs, wanted):
-        size, half = abs(mean + off * deviation), sure * wide * deviation
-        answers += size > max(half, edge) or size + half <= edge
+        size, half = abs(mean + off * deviation), sure * wide
+        if (size > edge and size > half) or size + half <= edge:
+            answers += 1
     return answers / DRAWS
 
 
