@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -248,6 +249,7 @@ async def test_an_unwritable_folder_changes_nothing(
 CHILD = """
 import asyncio, sys
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 sys.path.insert(0, {here!r})
 from test_settings import CHANGES, Kernel
 from linkladder import settings
@@ -364,5 +366,22 @@ async def test_what_something_else_changes_during_a_loan_is_said_and_then_put_ba
     with pytest.raises(settings.SettingsError, match="mtu vmx1 was changed by something else") as error:
         await lease.check()
     assert error.value.cause == f"it is {value} and not 9000; it goes back to 1500, as before the loan"
+    await lease.release()
+    assert kernel.all() == BEFORE
+
+
+async def test_of_a_lease_that_ran_out_nobody_says_that_something_else_changed_it(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that stood still may look at its settings before it hears that they were put back meanwhile."""
+    undo = settings.Undo(60)
+    monkeypatch.setattr(undo, "arm", AsyncMock())
+    lease = settings.Lease(CHANGES, undo)
+    undo._writer = Mock()
+    await lease.acquire()
+    await kernel.run("mtu", "vmx1", "1500")
+    asyncio.get_running_loop().call_later(0.01, setattr, undo, "_acted", True)
+    with pytest.raises(settings.SettingsError, match="the lease had run out, and its settings were put back"):
+        await lease.check()
     await lease.release()
     assert kernel.all() == BEFORE

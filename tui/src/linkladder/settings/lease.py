@@ -30,6 +30,7 @@ from linkladder.settings.reversible import (
 T = TypeVar("T")
 OFTEN = 4  # how many times within the undo's seconds a lease is renewed while one change takes long
 BUSY = 5.0  # seconds to wait for another process to restore its settings
+HEARD = 0.1  # seconds within which it is heard that the undo acts, which it says before it changes anything
 
 
 class Lease:
@@ -92,10 +93,12 @@ class Lease:
             self._journal.renewed()
 
     async def check(self) -> None:
-        """Raise SettingsError if a change is no longer in force, as something else has changed it meanwhile."""
+        """Raise SettingsError if a change is no longer in force: the lease had run out, or something else changed it."""
         for change in self.changes:
             found = await asyncio.to_thread(host.setting, change.kind, change.target)
             if found != change.value:
+                await asyncio.sleep(HEARD)
+                await self.renew()
                 old = next(e.old for e in self._entries if (e.kind, e.target) == (change.kind, change.target))
                 raise SettingsError(
                     f"{change.kind} {change.target} was changed by something else while it was on loan",
