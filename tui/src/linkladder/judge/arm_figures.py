@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkladder.judge.besides_the_rate import share_sent_again
 from linkladder.judge.evidence import direction_bps
 from linkladder.judge.pairs import BAND
-from linkladder.judge.stats import deviation
+from linkladder.judge.stats import variation
 from linkladder.model import Affinity, Direction, Experiment, Protocol, TrialResult
 from linkladder.verdicts import Measured
 
@@ -57,8 +56,7 @@ def arm_figures(p: Experiment, way: Direction) -> tuple[ArmFigure, ...]:
 def _scatter(t: TrialResult, way: Direction) -> float | None:
     """The scatter of the counted seconds' rates, as a share of their mean; None if there are too few."""
     seconds = [i.bps for i in t.intervals if i.counted and i.direction is way]
-    mean = statistics.fmean(seconds) if len(seconds) > 2 else 0.0
-    return deviation(seconds) / mean if mean else None
+    return variation(seconds, least=3)
 
 
 def _per_core(t: TrialResult, way: Direction, carried: Read) -> float | None:

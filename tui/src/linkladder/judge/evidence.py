@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.disorder import Disorder, disorder
-from linkladder.judge.stats import deviation
+from linkladder.judge.stats import variation
 from linkladder.judge.withheld import explained, lacked, withheld
 from linkladder.model import (
     CarrierLost,
@@ -103,9 +103,7 @@ class Evidence:
 
     @property
     def cv(self) -> float | None:
-        if len(self.seconds) < 3 or (mean := statistics.fmean(self.seconds)) <= 0:
-            return None
-        return deviation(self.seconds) / mean
+        return variation(self.seconds, least=3)
 
 
 def direction_bps(trial: TrialResult | Outcome, experiment: Experiment, direction: Direction) -> float:

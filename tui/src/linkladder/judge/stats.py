@@ -38,6 +38,13 @@ def deviation(values: Sequence[float]) -> float:
     return math.sqrt(variance(values))
 
 
+def variation(values: Sequence[float], least: int = 2) -> float | None:
+    """The deviation as a share of the mean; None below so many values, and where the mean is not above zero."""
+    if len(values) < least or (mean := statistics.fmean(values)) <= 0:
+        return None
+    return deviation(values) / mean
+
+
 def half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
     """Half of the t interval of the mean; None below two values."""
     if len(values) < 2:
@@ -69,7 +76,6 @@ def spread(values: Sequence[float], basis: str = "repeats", confidence: float = 
     """Median, range, mean, t interval and coefficient of variation of at least one value."""
     mean = statistics.fmean(values)
     half = half_width(values, confidence) or 0.0
-    cv = deviation(values) / mean if len(values) > 1 and mean > 0 else None
     return Spread(
         count=len(values),
         median=statistics.median(values),
@@ -78,7 +84,7 @@ def spread(values: Sequence[float], basis: str = "repeats", confidence: float = 
         mean=mean,
         low=max(0.0, mean - half),
         high=mean + half,
-        cv=cv,
+        cv=variation(values),
         basis=basis if len(values) > 1 else "none",
     )
 

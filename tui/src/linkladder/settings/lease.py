@@ -93,7 +93,7 @@ class Lease:
             self._journal.renewed()
 
     async def check(self) -> None:
-        """Raise SettingsError if a change is no longer in force: the lease had run out, or something else changed it."""
+        """Raise SettingsError if a change is no longer in force: the lease ran out, or something else changed it."""
         for change in self.changes:
             found = await asyncio.to_thread(host.setting, change.kind, change.target)
             if found != change.value:
