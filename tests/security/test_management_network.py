@@ -10,10 +10,12 @@ from linkladder import host, wire
 from linkladder.agent.answering import Service
 from linkladder.agent.targets import Caller, Targets
 from linkladder.host import addresses, switches
-from linkladder.model import HostFacts, Nic
+from linkladder.model import End, Experiment, HostFacts, Nic
 from linkladder.priv import verbs
+from linkladder.tools import Layout
 
 MANAGEMENT, TEST = "10.98.0.1", "10.77.0.1"
+KEY = "0" * 32
 BEHIND = "192.0.2.7"  # by the default route, which is the management network's
 
 
@@ -33,6 +35,26 @@ def appliance(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_neither_from_it_nor_out_by_it(local: str, remote: str) -> None:
     with pytest.raises(wire.Refused, match=r"vmx0 is the management adapter.*tests-on-management yes"):
         Targets(Caller.PEER).check_way(local, remote)
+
+
+@pytest.mark.parametrize(("local", "remote"), [(MANAGEMENT, "10.98.0.2"), (TEST, BEHIND)])
+async def test_whatever_a_peer_asks_for_keeps_off_it(local: str, remote: str) -> None:
+    """Also once that address has shown that it takes part."""
+    service = Service(lambda _: None, Caller.PEER, "eve")
+    service.targets.met(remote)
+    exp, where = Experiment("e"), Layout(End.FAR, End.NEAR, protocol_port="tcp")
+    try:
+        await service.do(wire.Reserve("eve"))
+        for request in (
+            wire.Listen(local, 5301, remote, KEY),
+            wire.Probe(local, remote, 5301, KEY),
+            wire.Serve(exp, local, 5301, remote, KEY),
+            wire.RunClient(exp, where, local, remote, 5301, key=KEY),
+        ):
+            with pytest.raises(wire.Refused, match="vmx0 is the management adapter"):
+                await service.do(request)
+    finally:
+        await service.close()
 
 
 def test_the_test_adapter_is_there_for_that() -> None:
