@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 
 from linkladder import host, reservation, tools, wire
-from linkladder.agent import Service, answering, processes
+from linkladder.agent import Service, answering, processes, targets
+from linkladder.agent.targets import Caller
 from linkladder.engine import ports as drawing
 from linkladder.model import End, Experiment
 from linkladder.tools import Layout
@@ -55,6 +56,28 @@ def test_ports_are_drawn_and_rest_after_use() -> None:
     assert first != second and first[:20] != sorted(first[:20])
     for place, port in enumerate(first):
         assert port not in first[max(0, place - drawing.APART) : place]
+
+
+async def test_nobody_is_flooded_with_knocks(own_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One silent address may be knocked at again and again: a peer had hundreds of SYNs a second sent to a stranger."""
+    sent: list[float] = []
+
+    async def probe(*_: object) -> tuple[str, str]:
+        sent.append(time.monotonic())
+        return "refused", ""
+
+    monkeypatch.setattr(answering, "probe", probe)
+    end, knock = Service(lambda event: None, Caller.PEER, "eve"), wire.Probe(HERE, "198.51.100.1", 5301, KEY)
+    try:
+        await end.do(wire.Reserve("eve"))
+        await asyncio.gather(*(end.do(knock) for _ in range(6)))
+        assert all(later - before >= 0.9 * targets.APART for before, later in pairwise(sent)), sent
+        monkeypatch.setattr(targets, "APART", 3600.0)
+        end.targets.met("198.51.100.1")
+        await asyncio.gather(*(end.do(knock) for _ in range(6)))  # who answers is waited for no longer
+        assert len(sent) == 12
+    finally:
+        await end.close()
 
 
 async def test_what_was_reserved_is_free_only_once_its_tools_have_ended() -> None:

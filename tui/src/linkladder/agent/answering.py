@@ -185,7 +185,7 @@ class Service:
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
         self.targets.check_way(request.local, request.remote)
-        self.targets.check_knock(request.remote)
+        await self.targets.may_knock(request.remote)
         key, targets = bytes.fromhex(request.key), self.targets
         state, detail = await probe(
             request.local, request.remote, request.port, request.udp, key, targets.role, targets.may_meet

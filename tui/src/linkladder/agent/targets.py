@@ -7,8 +7,10 @@ Traffic that a peer requests also stays off the network by which this appliance'
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
+import time
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +21,9 @@ from linkladder.host import addresses
 
 if TYPE_CHECKING:
     from linkladder.agent.knocks import Knocks
+
+
+APART = 0.05  # seconds between knocks at addresses that have not answered, so that nobody can flood others with them
 
 
 class Caller(Enum):
@@ -37,6 +42,7 @@ class Targets:
         self._proved: set[str] = set()
         self._peer = peer
         self._management: str | None = None  # None until it has been looked up
+        self._knocking, self._knocked = asyncio.Lock(), 0.0
 
     @cached_property
     def _knocks(self) -> Knocks:
@@ -97,13 +103,18 @@ class Targets:
         if not self.known(address):
             raise wire.Refused(f"{address} has not shown in this run that it takes part: no test traffic goes there")
 
-    def check_knock(self, address: str) -> None:
-        """Limit how many silent addresses may be probed, since those hosts have not agreed to receive even a few
-        packets.
+    async def may_knock(self, address: str) -> None:
+        """Wait until an address may be probed; Refused if too many others were silent, as those hosts have not agreed
+        to receive even a few packets.
         """
-        if not self.known(address) and not self._knocks.may(_plain(address)):
+        if self.known(address):
+            return
+        if not self._knocks.may(_plain(address)):
             silent = self._knocks.most
             raise wire.Refused(f"{address}: {silent} other addresses were knocked at in the last hour, all in vain")
+        async with self._knocking:
+            await asyncio.sleep(max(0.0, self._knocked + APART - time.monotonic()))
+            self._knocked = time.monotonic()
 
 
 def _management_adapter() -> str:
