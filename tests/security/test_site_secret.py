@@ -22,6 +22,26 @@ TOP = Path(__file__).resolve().parents[2]
 NAMES = ("alpha", "beta", "gamma", "delta")
 PATIENCE = 120.0  # seconds for a whole site, on a machine that may be busy
 
+MADE_UP = """
+import os, socket, sys, threading, time
+from linkladder.pairing import discovery
+silent = socket.create_server((sys.argv[1], 0), backlog=4096)
+wire = socket.socket(type=socket.SOCK_DGRAM)
+wire.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+def speak():
+    sent = 0
+    while True:
+        number, port = os.urandom(16).hex(), silent.getsockname()[1]
+        beacon = discovery.Beacon(1, number, "x" + number[:8], "1", (), port, "SHA256:" + "A" * 43)
+        wire.sendto(discovery.encode(beacon), ("10.94.0.255", discovery.PORT))
+        sent += 1
+        if sent == 200:
+            print("ready", flush=True)
+        time.sleep(0.01)
+threading.Thread(target=speak, daemon=True).start()
+sys.stdin.read()
+"""
+
 
 class Site:
     """Appliances on one segment, each with a state folder and a copy of the secret."""
@@ -103,6 +123,19 @@ def test_where_nobody_knows_the_number_it_rests_before_it_goes(world: Segment, t
     for name, one in every.items():
         assert one.returncode == 0 and "no further end has come for 15 s" in said[name], said[name]
         assert not site.file(name).exists() and "the site secret is deleted here" in said[name]
+
+
+@pytest.mark.lab
+def test_names_that_a_stranger_makes_up_are_not_called(world: Segment, tmp_path: Path) -> None:
+    """A hundred a second, at an address that takes calls and says nothing: each took a place among four for seconds."""
+    stranger = world.python("delta", MADE_UP, world.address("delta"))
+    try:
+        site = Site(world, tmp_path, "alpha", "beta")
+        with site.running("--minutes", "4") as ends:
+            said = {name: one.communicate(timeout=PATIENCE)[0] for name, one in ends.items()}
+        assert site.meshed() and world.address("delta") not in "".join(said.values()), said
+    finally:
+        stranger.communicate()
 
 
 @pytest.mark.lab

@@ -22,6 +22,7 @@ from linkladder.pairing.service import PORT, UNBOUNDED, PairingService
 from linkladder.trust import peers
 
 MOST = 99  # most appliances that are listed while a window is open
+UNPROVEN = 33  # of them, those that have not answered yet, as anybody can say any number of names
 AT_ONCE = 4  # most calls in progress at the same time
 
 
@@ -233,12 +234,12 @@ class Pairing:
     def _hear(self, one: say.Appliance) -> None:
         """Show an appliance once its round trip is known, or after a second without one."""
         if all(h.id != one.id for h in self._heard):
-            if len(self._heard) >= MOST:  # the segment is flooded; an address can still be typed
+            if len(self._heard) >= (MOST if one.answers else UNPROVEN):  # a flood; an address can still be typed
                 return
             self._heard.append(one)
-            if self._site and not self._args.open:
-                self._site.call(one)
             asyncio.get_running_loop().call_later(1.0, self._introduce, one.id)
+        if self._site and not self._args.open:
+            self._site.call(one)
         if one.rtt_ms is not None:
             self._introduce(one.id)
 

@@ -62,8 +62,11 @@ class Site:
         self._rest = asyncio.get_running_loop().call_later(self._wait * 60, self._close)
 
     def call(self, one: Appliance) -> None:
-        """Call an appliance that was heard, unless it is paired, or called at this moment."""
-        if not one.known_as and one.id not in self._tasks:
+        """Call an appliance that is there, unless it is paired, or called at this moment.
+
+        Anybody can say any number of names, and to call each would leave no time for those that are there.
+        """
+        if one.answers and not one.known_as and one.id not in self._tasks:
             self._start(one.id, self._call(one))
 
     async def keep_calling(self) -> None:

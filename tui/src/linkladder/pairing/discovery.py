@@ -127,7 +127,7 @@ class Discovery:
 
     def heard(self) -> tuple[Appliance, ...]:
         names = [a.name for a in self._heard.values()] + [self._mine.name]
-        listed = sorted(self._heard.values(), key=lambda a: (a.name, a.fingerprint))
+        listed = sorted(self._heard.values(), key=lambda a: (not a.answers, a.name, a.fingerprint))
         return tuple(replace(a, same_name=names.count(a.name) > 1) for a in listed)
 
     def _bind(self, family: int, address: str) -> socket.socket:
@@ -247,7 +247,7 @@ class Discovery:
             trip = now - asked
         found = self._appliance(beacon, source, where, now, trip * 1e3 if trip is not None else None)
         self._heard[beacon.id] = found
-        if known is None or (known.rtt_ms is None) != (found.rtt_ms is None):
+        if known is None or (known.rtt_ms is None, known.answers) != (found.rtt_ms is None, found.answers):
             self._changed(found, True)
 
     def _appliance(self, beacon: Beacon, source: Source, where: str, now: float, trip: float | None) -> Appliance:
@@ -259,7 +259,7 @@ class Discovery:
             first, where = known.addresses[0], known.interface  # an IPv4 address is easier to read
         rest = tuple(a for a in beacon.addresses if a != first)
         return Appliance(beacon.id, beacon.name, beacon.version, (first, *rest), where, beacon.fingerprint,
-                         beacon.port, now, trip)  # fmt: skip
+                         beacon.port, now, trip, answers=beacon.id in self._proven)  # fmt: skip
 
     def _admit(self, number: str, source: Source) -> bool:
         """Whether there is a place on the list for who answered; one who has not gives way."""

@@ -22,6 +22,7 @@ class Appliance:
     rtt_ms: float | None = None
     known_as: str = ""  # the name of the peer with this fingerprint, if there is one
     same_name: bool = False  # another appliance, heard or this one, has the same name
+    answers: bool = False  # it has answered a question that was sent to the address from which its beacon came
 
 
 @dataclass(frozen=True)
