@@ -101,8 +101,14 @@ async def test_test_traffic_goes_only_where_a_nonce_was_answered() -> None:
     await service.do(wire.Reserve("test"))
     with pytest.raises(wire.Refused, match=r"192\.0\.2\.8 has not shown in this run that it takes part"):
         await service.do(wire.request_of("client", {**CLIENT, "remote": "192.0.2.8"}))
-    with pytest.raises(wire.Refused, match="not an address of this appliance"):
-        await service.do(wire.Listen("192.0.2.9", 5301, "192.0.2.8", KEY))
+    for request in (
+        wire.Listen("192.0.2.9", 5301, "127.0.0.1", KEY),
+        wire.Probe("192.0.2.9", "127.0.0.1", 5301, KEY),
+        wire.Serve(Experiment("e"), "192.0.2.9", 5301, "127.0.0.1", KEY),
+        wire.request_of("client", {**CLIENT, "local": "192.0.2.9"}),
+    ):
+        with pytest.raises(wire.Refused, match=r"192\.0\.2\.9 is not an address of this appliance"):
+            await service.do(request)
     await service.close()
 
 
