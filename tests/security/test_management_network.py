@@ -77,14 +77,22 @@ async def test_what_is_announced_for_tests_is_what_they_may_use(
     monkeypatch.setattr(
         switches, "appliance", lambda: switches.Appliance("", "", management="vmx0", tests_on_management=allowed)
     )
-    service = Service(lambda _: None)
+    service = Service(lambda _: None, Caller.PEER, "eve")
     assert (await service.do_hello(wire.Hello(wire.PROTOCOL, "1.0", "alpha"))).addresses == announced
     await service.close()
 
 
-def test_this_ends_own_operator_names_what_he_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("login", ["10.98.0.9 50000 10.98.0.1 22", ""], ids=["by ssh", "at the console"])
+def test_this_ends_own_operator_names_what_he_likes(login: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ssh he was taken for a peer, whose agents have that variable too."""
+    monkeypatch.setenv("SSH_CONNECTION", login) if login else monkeypatch.delenv("SSH_CONNECTION")
+    Targets(Caller.CONSOLE).check_way(MANAGEMENT, "10.98.0.2")
+
+
+def test_a_peer_is_one_whatever_its_agent_was_started_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSH_CONNECTION")
-    Targets(Caller.PEER).check_way(MANAGEMENT, "10.98.0.2")
+    with pytest.raises(wire.Refused, match="vmx0 is the management adapter"):
+        Targets(Caller.PEER).check_way(MANAGEMENT, "10.98.0.2")
 
 
 def test_an_appliance_with_one_network_measures_over_it(appliance: list[tuple[str, str]]) -> None:
