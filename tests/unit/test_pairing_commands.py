@@ -173,6 +173,18 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
     assert "x99 " not in said
 
 
+async def test_what_a_site_was_told_once_is_remembered_of_so_many_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each caller says under what name it failed, for as long as the window is open."""
+    args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
+    args.ends, args.wait = None, None
+    one = pairing.Pairing(Silent(), args)
+    for number in range(3 * pairing.REMEMBERED):
+        one._print_once(f"pairing with x{number} failed")
+        one._print_once(f"pairing with x{number} failed")
+    assert capsys.readouterr().out.count("failed") == 3 * pairing.REMEMBERED
+    assert len(one._told) <= pairing.REMEMBERED
+
+
 async def test_a_digit_that_is_no_number_is_called_as_a_name_and_is_no_error() -> None:
     silent = Silent()
     args = argparse.Namespace(json=False, secret_file=None, address=None, open=False, yes_code=None)

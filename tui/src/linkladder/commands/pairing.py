@@ -24,6 +24,7 @@ from linkladder.trust import peers
 MOST = 99  # most appliances that are listed while a window is open
 UNPROVEN = 33  # of them, those that have not answered yet, as anybody can say any number of names
 AT_ONCE = 4  # most calls in progress at the same time
+REMEMBERED = 1000  # most lines that are remembered as said
 
 
 def add_parsers(commands: Any) -> None:
@@ -356,6 +357,8 @@ class Pairing:
 
     def _print_once(self, text: str) -> None:
         if not self._site or text not in self._told:
+            if len(self._told) >= REMEMBERED:
+                self._told.clear()
             self._told.add(text)
             self._print(text)
 
