@@ -92,12 +92,14 @@ def test_both_say_the_same() -> None:
         r"port (\d+) flags S/SA keep state \(max-src-conn (\d+), max-src-conn-rate (\d+)/(\d+)\)", PF
     ):
         said[port] = (most, rate, int(rate) / int(seconds))
-    here = {}
-    for port in said:
-        (most,) = re.findall(rf"dport {port} .* ct count over (\d+)", NFT)
-        ((rate, burst),) = re.findall(rf"dport {port} .*rate over (\d+)/second burst (\d+) packets", NFT)
-        here[port] = (most, burst, float(rate))
-    assert said == here and set(said) == {"22", "8622", "8623"}
+    for version in ("ip", "ip6"):  # pf's hold for both
+        here = {}
+        for port in said:
+            (most,) = re.findall(rf"dport {port} .* {version} saddr ct count over (\d+)", NFT)
+            limit = rf"dport {port} .* {version} saddr limit rate over (\d+)/second burst (\d+) packets"
+            ((rate, burst),) = re.findall(limit, NFT)
+            here[port] = (most, burst, float(rate))
+        assert said == here and set(said) == {"22", "8622", "8623"}, version
     for text, ports in ((PF, "5301:5400"), (NFT, "5301-5400")):
         assert ports in text
     assert (firewall.FIRST, firewall.LAST) == (5301, 5400)
