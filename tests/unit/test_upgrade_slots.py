@@ -165,15 +165,32 @@ def test_the_power_cut_after_any_step_starts_what_ran(disk: Disk, made: tuple[Pa
         assert again.start() == 3, again.said
 
 
-def test_a_file_that_goes_bad_on_the_way_is_never_started(disk: Disk, made: tuple[Path, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [set(), {"bootme"}, {"bootme", "bootonce"}, {"bootfailed"}], ids=sorted)
+def test_a_file_that_goes_bad_on_the_way_is_never_started(
+    disk: Disk, made: tuple[Path, Path], tmp_path: Path, left: set[str]
+) -> None:
+    """Whatever marks the other place has: of an upgrade that waits for its start, or of one that failed."""
+    disk.root, disk.parts[3] = f"gptid/{UUIDS[4]}", ("llroot", set(left))
     data = bytearray(made[0].read_bytes())
     data[-20] ^= 1
     bad = tmp_path / "bad.upgrade"
     bad.write_bytes(data)
     with pytest.raises(UpgradeFault, match="damaged"):
         apply(disk, made, bad)
-    assert disk.start() == 3 and not any("gpart set -a bootonce" in line for line in disk.said)
+    assert disk.start() == 4 and not any("gpart set -a bootonce" in line for line in disk.said)
     assert not as_root.RECORD.exists()
+
+
+def test_a_system_that_could_not_start_is_not_tried(disk: Disk, made: tuple[Path, Path]) -> None:
+    def without(argv: Sequence[str]) -> str:
+        said = disk.run(argv)
+        if list(argv[:2]) == ["/sbin/mount", "-t"]:
+            (as_root.PLACE / "boot/loader.efi").unlink()
+        return said
+
+    with pytest.raises(UpgradeFault, match="has no loader"):
+        as_root.upgrade(str(made[0]), downgrade=False, run=without, signers=made[1])
+    assert disk.start() == 3 and disk.mounted == 0
 
 
 def test_what_is_refused_before_anything_is_touched(disk: Disk, made: tuple[Path, Path], tmp_path: Path) -> None:
