@@ -32,6 +32,23 @@ def test_a_link_under_the_drafts_name_is_not_followed(folder: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600 and {p.name for p in folder.iterdir()} == {"victim", "file"}
 
 
+def test_what_comes_under_the_drafts_name_at_the_last_moment_is_not_written_into(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim, opened = folder / "victim", os.open
+    victim.write_text("precious")
+
+    def late(path: Path, flags: int, mode: int = 0o777) -> int:
+        if path.name == f".file.{os.getpid()}":
+            path.hardlink_to(victim)
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", late)
+    with pytest.raises(FileExistsError):
+        atomic_files.replace(folder / "file", "new")
+    assert victim.read_text() == "precious" and not (folder / "file").exists()
+
+
 def test_a_file_that_is_a_link_is_replaced_and_its_target_left_alone(folder: Path) -> None:
     victim, file = folder / "victim", folder / "file"
     victim.write_text("precious")

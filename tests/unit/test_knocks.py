@@ -32,6 +32,17 @@ def test_this_ends_own_console_is_remembered_for_a_run() -> None:
     used_up(own)
 
 
+def test_a_link_in_the_place_of_the_memory_is_not_followed(own_state: Path, tmp_path: Path) -> None:
+    Knocks("eve").may("192.0.2.1")
+    (path,) = (own_state / "run" / "knocks").iterdir()
+    path.unlink()
+    kept = tmp_path / "kept"
+    kept.write_text("kept")
+    path.symlink_to(kept)
+    used_up(Knocks("eve"))
+    assert kept.read_text() == "kept"
+
+
 @pytest.mark.parametrize("text", ["", "[", "[1]", '{"a": "b"}', '{"192.0.2.1": 1e300}', "x" * (2 * LARGEST)])
 def test_a_spoilt_memory_begins_anew(own_state: Path, text: str) -> None:
     Knocks("eve").may("192.0.2.1")

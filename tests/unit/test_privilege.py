@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from pathlib import Path
 
 import pytest
 
 from linkladder import host, privilege
+from linkladder.agent import stdio
 from linkladder.agent.processes import Children
 from linkladder.errors import EnvironmentFault
 
@@ -33,6 +36,24 @@ def test_the_door_of_each_system(monkeypatch: pytest.MonkeyPatch, system: str, d
     assert privilege.command("mtu", "vmx1", "9000") == [*start, privilege.NARROW, "mtu", "vmx1", "9000"]
     monkeypatch.setattr(os, "access", lambda path, mode: path != privilege.NARROW)
     assert "linkladder-measure is not installed" in privilege.available()  # the other door is not tried instead
+
+
+@pytest.mark.parametrize("peer", ["eve", None], ids=["a peer's", "this end's own"])
+def test_an_agent_asks_for_the_measuring_verbs_alone(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch, peer: str | None
+) -> None:
+    """Also where it runs as root, whom no doas.conf holds back."""
+    asked: list[list[str]] = []
+
+    async def serve(*_: object) -> None:
+        asked.append(privilege.command("reboot"))
+
+    monkeypatch.setattr(stdio.Agent, "serve", serve)
+    monkeypatch.setattr(stdio, "register_session", lambda peer: contextlib.nullcontext())
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert stdio.main(peer) == 0
+    assert [words[-2:] for words in asked] == [["measure", "reboot"]]
 
 
 def test_without_a_door_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

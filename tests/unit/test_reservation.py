@@ -76,13 +76,22 @@ def test_who_looks_waits_for_no_pipe_and_follows_no_link(folder: Path, kind: str
     else:
         (folder / "secret").write_text("ll1-secret")
         path.symlink_to(folder / "secret")
-    looking = subprocess.run(
-        [sys.executable, "-c", "from linkladder.reservation import holder; print(repr(holder()))"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    code = "from linkladder.reservation import holder; print(repr(holder()))"
+    with open(folder / "held", "w") if kind == "pipe" else open(folder / "secret") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # of what is not held nothing is told in any case
+        looking = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert looking.stdout == "''\n", looking.stderr
+
+
+def test_who_takes_it_writes_into_nothing_that_a_link_leads_to(folder: Path) -> None:
+    kept, path = folder / "kept", folder / "run" / "trial.lock"
+    kept.write_text("kept")
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    mine = Reservation()
+    with pytest.raises(OSError, match=r"trial\.lock"):
+        mine.take("alpha, run 1")
+    assert not mine.held and kept.read_text() == "kept"
 
 
 def test_a_holder_cannot_speak_to_the_terminal() -> None:
