@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .machine import WRITTEN, Machine, Shell
+from .machine import TUI, WRITTEN, Console, Machine, Shell
 from .network import Network
 
 # Settings that may not be in force, and why; every other line of the doctor must be.
@@ -215,6 +215,27 @@ def test_a_second_boot_changes_nothing(image: Path, network: Network, tmp_path: 
         shell.run(WRITTEN, 120)
         machine.cut()
     assert seen[0] == seen[1] and "host_ed25519" in seen[0]
+
+
+def test_the_second_serial_line_has_the_tui_and_no_login_where_it_is_the_console(image: Path, tmp_path: Path) -> None:
+    """As where a firmware has its serial-over-LAN there: what is at its other end is a network."""
+    machine = Machine(tmp_path, image, "second", 8)
+    path = machine.folder / "second"
+    more = "-chardev", f"socket,id=c2,path={path},server=on,wait=off", "-serial", "chardev:c2"
+    machine.start(*more)
+    machine.await_tui()
+    machine.root().run(f"echo 'comconsole_port=\"0x2f8\"' >>/boot/loader.conf.local; {WRITTEN}", 120)
+    machine.cut()
+    path.unlink()
+    machine.start(*more)
+    second = Console(path)
+    second.expect(TUI, 300)
+    assert not re.search(r"^login:", second.text, re.M)
+    machine.await_tui()
+    shell = machine.root()
+    assert "ttyu1" in shell.run("sysctl -n kern.console")[1].partition("/")[0]
+    assert "linkladder" in shell.run("ps -t u1 -o command")[1]
+    machine.cut()
 
 
 def test_what_is_given_at_deployment_is_applied(booted: Machine) -> None:
