@@ -17,7 +17,7 @@ from linkladder.verdicts import LimiterKind
 from network import Link
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]  # a busy machine loses packets of its own
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 EACH = 1e8
 CARRIES = EACH * 1448 / 1514
 PLAN = """name = "bundle"
@@ -57,6 +57,7 @@ def busy(document: Document) -> bool:
     return max((end.cpu.busiest for end in ends if end.cpu), default=0.0) >= CLOSE
 
 
+@pytest.mark.calm  # a busy machine loses packets of its own
 def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
     with Bundle("llb", Link(rate=1e9)).paired() as lab:
         shares, documents = [], []
@@ -79,6 +80,7 @@ def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
         assert seen.members == 2 and seen.chance > 0.5 and "2 members are likely" in seen.sentences[0], seen
 
 
+@pytest.mark.calm
 def test_three_members_are_told_from_sixteen_flows_that_use_all_of_them() -> None:
     with Bundle("lb3", Link(rate=1e9), members=(0.6e8,) * 3).paired() as lab:
         before = lab.sent()
@@ -93,6 +95,7 @@ def test_three_members_are_told_from_sixteen_flows_that_use_all_of_them() -> Non
         assert seen.members == 3 and "3 members are likely" in seen.sentences[0], seen
 
 
+@pytest.mark.alone  # beside others pings wait for a core, and what holds the flow cannot be told from that
 def test_a_single_link_whose_one_flow_its_own_window_holds_is_no_bundle() -> None:
     """Eight windows get eight times as much over one link as over eight members."""
     with Lab("lxw", Link(rate=1e9, delay_ms=10)).paired() as lab:
@@ -102,6 +105,4 @@ def test_a_single_link_whose_one_flow_its_own_window_holds_is_no_bundle() -> Non
     assert seen.members == 0 and seen.held, seen
     assert "It cannot be told from that whether the way has several members" in seen.sentences[0]
     if not starved(document):
-        assert max(rates) > 5 * min(rates)
-    own = {LimiterKind.SENDER, LimiterKind.RECEIVER} if starved(document) or busy(document) else set()
-    assert seen.held in {LimiterKind.WINDOW, *own}, seen
+        assert max(rates) > 5 * min(rates) and seen.held == LimiterKind.WINDOW, seen

@@ -249,7 +249,6 @@ async def test_an_unwritable_folder_changes_nothing(
 CHILD = """
 import asyncio, sys
 from pathlib import Path
-from unittest.mock import AsyncMock, Mock
 sys.path.insert(0, {here!r})
 from test_settings import CHANGES, Kernel
 from linkladder import settings

@@ -222,20 +222,22 @@ def test_the_second_serial_line_has_the_tui_and_no_login_where_it_is_the_console
     machine = Machine(tmp_path, image, "second", 8)
     path = machine.folder / "second"
     more = "-chardev", f"socket,id=c2,path={path},server=on,wait=off", "-serial", "chardev:c2"
-    machine.start(*more)
-    machine.await_tui()
-    machine.root().run(f"echo 'comconsole_port=\"0x2f8\"' >>/boot/loader.conf.local; {WRITTEN}", 120)
-    machine.cut()
-    path.unlink()
-    machine.start(*more)
-    second = Console(path)
-    second.expect(TUI, 300)
-    assert not re.search(r"^login:", second.text, re.M)
-    machine.await_tui()
-    shell = machine.root()
-    assert "ttyu1" in shell.run("sysctl -n kern.console")[1].partition("/")[0]
-    assert "linkladder" in shell.run("ps -t u1 -o command")[1]
-    machine.cut()
+    try:
+        machine.start(*more)
+        machine.await_tui()
+        machine.root().run(f"echo 'comconsole_port=\"0x2f8\"' >>/boot/loader.conf.local; {WRITTEN}", 120)
+        machine.cut()
+        path.unlink()
+        machine.start(*more)
+        second = Console(path)
+        second.expect(TUI, 300)
+        assert not re.search(r"^login:", second.text, re.M)
+        machine.await_tui()
+        shell = machine.root()
+        assert "ttyu1" in shell.run("sysctl -n kern.console")[1].partition("/")[0]
+        assert "linkladder" in shell.run("ps -t u1 -o command")[1]
+    finally:
+        machine.cut()
 
 
 def test_what_is_given_at_deployment_is_applied(booted: Machine) -> None:
