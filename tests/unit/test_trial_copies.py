@@ -33,7 +33,7 @@ def copied(*trials: list[int], loads: tuple[float, ...] = (12.5, 12.5)) -> bool:
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(p, made),))
     plan = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(p,)),))
     document = Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (rung,))
-    return bool(copies(rung, document))
+    return bool(copies(document))
 
 
 def trial(number: int, seconds: list[int], load: float) -> TrialResult:

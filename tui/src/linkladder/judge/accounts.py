@@ -23,6 +23,9 @@ TWICE = 1.5  # times the packets sent; if more come in, they were doubled or bel
 SHOWN = 3  # how many concerns of a kind are spelled out
 COARSE = 1.6  # seconds; an interval longer than this does not show single seconds
 
+Doubted = dict[RungName, dict[tuple[str, int], Said]]
+
+_compared: list[tuple[ref[Document], tuple[Doubted, Doubted]]] = []  # last answers of `_of_two_trials`
 _asked: list[tuple[ref[RungResult], ref[Document], dict[tuple[str, int], Said]]] = []  # last answers of `doubted`
 
 
@@ -47,9 +50,18 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], Said
         for t in e.trials:
             if said := doubt(t, p, rung, document):
                 found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1], rung.paths)
-    for rule in (copies, moved_or_changed, same_counters):
-        found = rule(rung, document) | found
-    return found
+    again, recorded = _of_two_trials(document)
+    return recorded.get(rung.name, {}) | moved_or_changed(rung, document) | again.get(rung.name, {}) | found
+
+
+def _of_two_trials(document: Document) -> tuple[Doubted, Doubted]:
+    """What `copies` and `same_counters` say of each rung; kept, as they compare all trials of the run."""
+    for whole, answer in _compared:
+        if whole() is document:
+            return answer
+    _compared.append((ref(document), (copies(document), same_counters(document))))
+    del _compared[:-4]
+    return _compared[-1][1]
 
 
 def proven(rung: RungResult, document: Document) -> RungResult:

@@ -13,7 +13,7 @@ from math import comb, gcd
 from statistics import median
 
 from linkladder import phrases
-from linkladder.model import CpuUse, Document, Protocol, RungResult, TrialResult
+from linkladder.model import CpuUse, Document, Protocol, RungName, RungResult, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause
 
@@ -28,8 +28,8 @@ NEXT_TO_EQUAL = 1e-5  # of a second's bytes
 SOME = 64  # how many odd seconds of a long trial are looked up
 
 
-def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[Cause, str]]:
-    """Trials of this rung with the same seconds as an earlier trial of the run, so that one is a copy of the other.
+def copies(document: Document) -> dict[RungName, dict[tuple[str, int], tuple[Cause, str]]]:
+    """Trials of each rung with the same seconds as an earlier trial of the run, so that one is a copy of the other.
 
     A second is odd if its number of bytes occurs only once in its trial; two trials never share most odd seconds by
     chance. Other seconds are no sign, since a shaper or paced UDP gives many of them equal bytes. In short trials all
@@ -37,8 +37,8 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
     second of any two trials alike. Some odd seconds of a long trial, chosen by their hash, find the earlier trials with
     which it is compared in full.
     """
-    found: dict[tuple[str, int], tuple[Cause, str]] = {}
-    names: list[str] = []
+    found: dict[RungName, dict[tuple[str, int], tuple[Cause, str]]] = {}
+    names: list[tuple[str, RungName]] = []
     carried: list[TrialResult] = []
     loads: list[list[CpuUse | None]] = []
     long_ones: set[int] = set()
@@ -71,8 +71,9 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
             }
             alike = (n for n, count in same.items() if count >= wanted and not (few and loads[n] != load))
             first = next(alike, None)
-            if first is not None and r.name is rung.name:
-                found[p.id, t.repeat] = Cause.COPIED, say.copied(name, names[first])
+            if first is not None:
+                said = say.copied(name, say.named(*names[first], r.name))
+                found.setdefault(r.name, {})[p.id, t.repeat] = Cause.COPIED, said
             if first is not None and _bytes(carried[first]) == seconds:
                 continue  # a further copy equals the first as well, so copies need not be compared with each other
             if long:
@@ -81,7 +82,7 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
                 had.setdefault(second, []).append(len(names))
             carried.append(t)
             loads.append(load)
-            names.append(name if r.name is rung.name else say.of_rung(r.name, name))
+            names.append((name, r.name))
     return found
 
 

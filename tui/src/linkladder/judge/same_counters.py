@@ -8,11 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from linkladder import phrases
-from linkladder.model import Document, EndRecord, Flow, Protocol, Role, RungResult, SocketStat, TrialResult
+from linkladder.model import (
+    Document,
+    EndRecord,
+    Experiment,
+    Flow,
+    Protocol,
+    Role,
+    RungName,
+    RungResult,
+    SocketStat,
+    TrialResult,
+)
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause
 
@@ -31,7 +43,22 @@ FOLLOW = 1.5  # times the segments that a payload takes; acknowledgements are fe
 SMALL = 1 << 20  # bytes below which a connection's counts say nothing
 
 Trial = tuple[str, int]
-Place = frozenset[tuple[str, int]]  # the two addresses and ports of a connection
+Ports = frozenset[tuple[str, int]]  # the two addresses and ports of a connection
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where in the run a trial stands; most are never put into words."""
+
+    rung: RungResult
+    setting: Experiment
+    repeat: int
+
+    def words(self) -> str:
+        return phrases.trial(self.setting, self.repeat, paths=self.rung.paths)
+
+    def seen_from(self, rung: RungName) -> str:
+        return say.named(self.words(), self.rung.name, rung)
 
 
 class _Sign(NamedTuple):
@@ -43,25 +70,23 @@ class _Sign(NamedTuple):
     within: int = -1
 
 
-def same_counters(rung: RungResult, document: Document) -> dict[Trial, tuple[Cause, str]]:
-    """Trials of this rung with a record of an end, or pings, of another trial of the run, met before it."""
-    found: dict[Trial, tuple[Cause, str]] = {}
-    had: dict[Hashable, tuple[int, str, int]] = {}
+def same_counters(document: Document) -> dict[RungName, dict[Trial, tuple[Cause, str]]]:
+    """Trials of each rung with a record of an end, or pings, of another trial of the run, met before it."""
+    found: dict[RungName, dict[Trial, tuple[Cause, str]]] = {}
+    had: dict[Hashable, tuple[_Place, int]] = {}
     carried = _carried(document)
-    number = 0
-    for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
-        p = e.parameters
-        for t in e.trials:
-            number += 1
-            name = phrases.trial(p, t.repeat, paths=r.paths)
-            if t.ok and r.name is rung.name and (words := _of_other_flows(t, (r.name, name), carried)):
-                found.setdefault((p.id, t.repeat), (Cause.COPIED, words))
-            for sign in _signs(t, p.protocol) if t.ok else ():
-                first = had.setdefault(sign.what, (number, say.named(name, r.name, rung.name), sign.moved))
-                unlike = abs(first[2] - sign.moved) > sign.within
-                if first[0] != number and unlike and r.name is rung.name:
-                    said = say.recorded_twice(name, sign.said, first[1])
-                    found.setdefault((p.id, t.repeat), (Cause.COPIED, said))
+    for r in document.rungs:
+        for e in r.experiments:
+            for t in e.trials:
+                here, mine = _Place(r, e.parameters, t.repeat), found.setdefault(r.name, {})
+                name = e.parameters.id, t.repeat
+                if t.ok and (words := _of_other_flows(t, here, carried)):
+                    mine.setdefault(name, (Cause.COPIED, words))
+                for sign in _signs(t, e.parameters.protocol) if t.ok else ():
+                    first, moved = had.setdefault(sign.what, (here, sign.moved))
+                    if first is not here and abs(moved - sign.moved) > sign.within:
+                        said = say.recorded_twice(here.words(), sign.said, first.seen_from(r.name))
+                        mine.setdefault(name, (Cause.COPIED, said))
     return found
 
 
@@ -168,26 +193,26 @@ def _largest(t: TrialResult) -> int:
     return max(sizes, default=LARGEST_SEGMENT)
 
 
-def _carried(document: Document) -> dict[Place, tuple[str, str]]:
-    """The rung and name of the first trial that had a flow between these ports."""
-    found: dict[Place, tuple[str, str]] = {}
+def _carried(document: Document) -> dict[Ports, _Place]:
+    """The first trial that had a flow between these ports."""
+    found: dict[Ports, _Place] = {}
     for r in document.rungs:
         for e in r.experiments:
             for t in e.trials:
                 for flow in _flows(t):
                     if flow.local_port and flow.remote_port:
-                        found.setdefault(_place(flow), (r.name, phrases.trial(e.parameters, t.repeat, paths=r.paths)))
+                        found.setdefault(_ports(flow), _Place(r, e.parameters, t.repeat))
     return found
 
 
-def _of_other_flows(t: TrialResult, me: tuple[str, str], carried: dict[Place, tuple[str, str]]) -> str:
+def _of_other_flows(t: TrialResult, here: _Place, carried: dict[Ports, _Place]) -> str:
     """What is wrong if an end's connections are none of the trial's own flows, and one is another trial's."""
-    own = {_place(flow) for flow in _flows(t)}
+    own = {_ports(flow) for flow in _flows(t)}
     for end in t.ends if own else ():
-        seen = [_place(s) for s in (end.sockets.sockets if end.sockets else ())]
+        seen = [_ports(s) for s in (end.sockets.sockets if end.sockets else ())]
         other = next((carried[one] for one in seen if one in carried), None)
-        if other is not None and other != me and not own & set(seen):
-            return say.recorded_twice(me[1], say.connections_of(end.name), say.named(other[1], other[0], me[0]))
+        if other is not None and not own & set(seen) and (name := other.seen_from(here.rung.name)) != here.words():
+            return say.recorded_twice(here.words(), say.connections_of(end.name), name)
     return ""
 
 
@@ -196,5 +221,5 @@ def _flows(t: TrialResult) -> Iterator[Flow]:
     return (flow for leg in t.legs for flow in leg.outcome.flows)
 
 
-def _place(one: Flow | SocketStat) -> Place:
+def _ports(one: Flow | SocketStat) -> Ports:
     return frozenset(((one.local, one.local_port), (one.remote, one.remote_port)))
