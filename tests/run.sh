@@ -119,8 +119,8 @@ amiss() {
 # types are checked. Whoever measures over loopback has one of its own. Lanes that go side by side take about as long as
 # each other.
 limits='tests/lab/test_limiter.py tests/lab/test_cards.py'
-losses='tests/lab/test_limiter_loss.py tests/lab/test_planted_draws.py'
-policers='tests/lab/test_limiter_policers.py tests/lab/test_limiter_late.py'
+losses='tests/lab/test_limiter_loss.py tests/lab/test_planted_draws.py tests/lab/test_limiter_late.py'
+policers='tests/lab/test_limiter_policers.py tests/lab/test_neighbours.py'
 unshaped='tests/lab/test_limiter_unshaped.py tests/lab/test_bundle_in_turn.py'
 flows='tests/lab/test_bundle.py tests/lab/test_paths.py'
 rungs=tests/lab/test_ladder.py
@@ -129,7 +129,7 @@ paths='tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
 troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py'
 loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_loans_in_need.py'
-strangers='tests/security tests/lab/test_pairing.py tests/unit'
+strangers="tests/security tests/lab/test_pairing.py $(grep -l 'mark\.lab' tests/unit/*.py | tr '\n' ' ')" # read no others
 tools=tests/unit/test_tools_real.py
 forged=tests/judge/forged/test_forged.py
 
@@ -183,7 +183,7 @@ tests() {
 	# shellcheck disable=SC2086
 	beside strangers $strangers -m "$labs"
 	# shellcheck disable=SC2046,SC2086
-	pytest people tests $(printf ' --ignore %s' $paths $troubles $loans $strangers) -m "$labs" || good=1
+	pytest people tests $(printf ' --ignore %s' $paths $troubles $loans $strangers tests/unit) -m "$labs" || good=1
 	ended
 	trap - EXIT
 	return "$good"

@@ -22,9 +22,11 @@ from carried import carried_all
 from linkladder import formats
 from linkladder.judge import judge_document
 from linkladder.judge.company import judge_company
+from linkladder.judge.each_repeat import alone
+from linkladder.judge.experiments import reached
 from linkladder.judge.withheld import STARVED
-from linkladder.model import Document, Fault, Role, RungResult, TrialResult
-from linkladder.verdicts import CompanyJudgement
+from linkladder.model import Direction, Document, Fault, Role, RungResult, TrialResult
+from linkladder.verdicts import Cause, Cell, CompanyJudgement
 from many import ManyEnds
 from network import Link
 
@@ -33,6 +35,7 @@ ALONE, SHARED = 200e6, 400e6
 CARRIES = 1448 / 1514  # of a bucket that counts frames
 TWICE = 1.05  # what is counted twice is far above it; a reader that was kept waiting moves some of it between seconds
 SKEW = 0.1  # seconds between the starts of a trial's legs
+SURE = 0.05  # seconds of a core; of 3 % of room, a single second of eight that lacks so much takes 2: (1 + t of 7) / 8
 LOADS = """
 [[experiment]]
 rungs = "dc-link"
@@ -83,6 +86,18 @@ def withheld(rung: RungResult) -> float:
     return max((end.cpu.starved or 0.0 for end in ends if end.cpu), default=0.0)
 
 
+def stolen(rung: RungResult) -> float:
+    """The most seconds of one core that any end did not get in a trial."""
+    used = [(end.cpu, t.seconds) for e in rung.experiments for t in e.trials for end in t.ends if end.cpu]
+    return max(((cpu.starved or 0.0) * len(cpu.per_core) * seconds for cpu, seconds in used), default=0.0)
+
+
+def surely(rung: RungResult, cell: Cell) -> bool:
+    """Whether the path's only repeat carries what it needs in the whole interval of its seconds."""
+    spread = alone(rung)[cell.path, Direction(cell.direction)].spread
+    return spread is not None and reached(spread, cell.judgement.figures["needed_bps"]) is Cause.REACHED
+
+
 def trial(rung: RungResult, paths: tuple[int, ...]) -> TrialResult:
     return next(
         t for e in rung.experiments if e.parameters.paths == paths for t in e.trials if e.parameters.tool == "iperf"
@@ -111,7 +126,10 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
     if withheld(rung) < STARVED / 2:
         assert carried_all(seen.sum_bps["forward"], SHARED * CARRIES, withheld(rung)), (seen.sum_bps, withheld(rung))
         judged = judge_document(document).rungs[0]
-        assert judged.verdict == "PASS", "\n".join([judged.judgement.sentence, *judged.judgement.findings])
+        sure = all(surely(rung, cell) for cell in seen.cells)
+        assert sure or stolen(rung) > SURE, "a machine that had its cores lets each second carry as much as the others"
+        said = "\n".join([judged.judgement.sentence, *judged.judgement.findings])
+        assert judged.verdict == ("PASS" if sure else "CANNOT JUDGE"), said
         (shared,) = seen.sharing
         assert len(shared.paths) > 1 and set(shared.paths) <= {0, 1, 2}
 
@@ -130,12 +148,13 @@ def test_the_legs_of_three_pairs_start_together_and_each_end_is_recorded(
     assert seen.skew_ms == pytest.approx(1000 * max(skews), abs=1), "a busy machine may hold up one, and that is told"
     assert [end.name for end in together.ends] == ["near", "beta", "gamma", "delta", "epsilon", "zeta"]
     assert all(end.cpu and end.nics and end.samples for end in together.ends)
-    alone = trial(rung, (1,))
-    assert [end.name for end in alone.ends] == ["near", "gamma", "delta"] and alone.ends[0].cpu is None
-    (one,) = alone.legs
+    second = trial(rung, (1,))
+    assert [end.name for end in second.ends] == ["near", "gamma", "delta"] and second.ends[0].cpu is None
+    (one,) = second.legs
     assert {command.end for command in one.commands} == {"gamma", "delta"}
 
 
+@pytest.mark.calm  # of three seconds alone: who reads late counts in them what came before, and more than the path has
 def test_a_mesh_goes_on_to_its_end_without_the_end_that_was_killed() -> None:
     with ManyEnds("llm", Link(rate=ALONE), ends=4).paired() as lab:
         process = run(lab, MESH)
