@@ -111,13 +111,13 @@ amiss() {
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
 # of what rungs and several paths carry, go in seven lanes with nothing else beside them, as a busy machine loses datagrams
-# of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what
-# a core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
-# wrong in a run; settings on loan; strangers and pairings; and all others, people above all. The real tools over loopback
-# are measured beside them. Ten lanes need the cores, and wait now and then as well; they are nice to those that measure:
-# units, in four parts by their first letter, screens, in three, forged documents, the image, and everything else; and the
-# types are checked. Whoever measures over loopback has one of its own. Lanes that go side by side take about as long as
-# each other.
+# of its own, and its ends wait for their cores: on a slow one three lanes go first, and then four. All others share it.
+# Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a core carries, so five lanes of
+# them go side by side, each in namespaces of its own: several paths and tools; what goes wrong in a run; settings on loan;
+# strangers and pairings; and all others, people above all. The real tools over loopback are measured beside them. Ten
+# lanes need the cores, and wait now and then as well; they are nice to those that measure: units, in four parts by their
+# first letter, screens, in three, forged documents, the image, and everything else; and the types are checked. Whoever
+# measures over loopback has one of its own. Lanes that go side by side take about as long as each other.
 limits='tests/lab/test_limiter.py tests/lab/test_cards.py'
 losses='tests/lab/test_limiter_loss.py tests/lab/test_planted_draws.py tests/lab/test_limiter_late.py'
 policers='tests/lab/test_limiter_policers.py tests/lab/test_neighbours.py'
@@ -140,6 +140,8 @@ tests() {
 		return
 	fi
 	good=0
+	few=:
+	! "$bin/python" tests/slow.py || few=ended
 	pytest alone tests/lab -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	# shellcheck disable=SC2086  # lists of files
@@ -148,6 +150,7 @@ tests() {
 	beside policers $policers -m calm
 	# shellcheck disable=SC2086
 	beside unshaped $unshaped -m calm
+	$few
 	# shellcheck disable=SC2086
 	beside flows $flows -m calm
 	beside rungs $rungs -m calm
