@@ -7,6 +7,7 @@ from dataclasses import replace
 from linkladder.judge.evidence import Evidence, Paced
 from linkladder.judge.limiters import limiter_of
 from linkladder.judge.loss_signs import loss_signs, policer_signs
+from linkladder.model import PathMtu
 from linkladder.verdicts import LimiterKind
 
 
@@ -49,6 +50,20 @@ def test_tcp_that_a_tenth_of_loss_brought_to_a_standstill_met_no_outage() -> Non
     )  # fmt: skip
     assert limiter_of(stalled, bounded=True).kind is LimiterKind.LOSS
     assert limiter_of(replace(stalled, paced=()), bounded=True).kind is LimiterKind.OUTAGE
+
+
+def test_tcp_that_a_tenth_of_loss_brought_to_a_trickle_met_no_broken_card() -> None:
+    """A real trial carried 52 kb/s, timeout upon timeout. Probes of full size pass where large sends vanish as well."""
+    trickles = Evidence(
+        52.1e3, 38.2e6, 1, 1448, "near", "far", loss=0.12, retransmits=24, flows=1, idle_ms=13.0, loaded_ms=13.0,
+        seconds=(0.0, 150e3, 0.0, 58e3), total_bytes=40_544, path_mtu=PathMtu((1500,), mtu=1500),
+        paced=(paced(19.5e6, 320, 3317), paced(35.1e6, 583, 5969)),
+    )  # fmt: skip
+    assert limiter_of(trickles, bounded=True).kind is LimiterKind.LOSS
+    unharmed = tuple(replace(p, delivered_bps=p.offered_bps, loss=0.0) for p in trickles.paced)
+    for others in ((), unharmed):
+        beside = replace(trickles, paced=others, by_streams=((4, 400e3),))
+        assert limiter_of(beside, bounded=True).kind is LimiterKind.LARGE_SENDS, "more streams trickle more"
 
 
 LOST = Evidence(59.8e6, 95e6, 2, 1448, "near", "far", loss=0.01, retransmits=180, sender_busy=40.0, receiver_busy=40.0)

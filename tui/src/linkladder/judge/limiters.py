@@ -128,7 +128,11 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
             return _limiter(LimiterKind.PATH_MTU, say.hole_above(*found), LimiterKind.LARGE_SENDS)
         return _limiter(LimiterKind.PATH_MTU, say.black_hole(*found))
     passes = passing(e)
+    # What loses a tenth of paced UDP is open, and TCP backs off for seconds all the same.
+    stalled = _lossy(e) if loss_signs(e) else None
     if passes is not None and 0 < e.goodput <= TRICKLE * (e.ceiling or 0.0):
+        if stalled and any(p.loss > REAL_LOSS for p in e.paced):
+            return stalled
         return _limiter(LimiterKind.LARGE_SENDS, say.trickle(e.goodput, passes))
     if e.goodput > 0:
         return None
@@ -138,9 +142,7 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
         return _limiter(LimiterKind.LARGE_SENDS, say.opened_only(e.total_bytes, passes))
     if e.total_bytes < OPENED * e.mss:
         return _limiter(LimiterKind.PATH_MTU, say.opened_unprobed(e.total_bytes), LimiterKind.LARGE_SENDS)
-    if loss_signs(e) and (stalled := _lossy(e)):
-        return stalled  # what loses a tenth of paced UDP is open, and TCP backs off for seconds all the same
-    return _no_limit(LimiterKind.OUTAGE, say.went_silent(e.total_bytes))
+    return stalled or _no_limit(LimiterKind.OUTAGE, say.went_silent(e.total_bytes))
 
 
 def _no_limit(kind: LimiterKind, said: say.Said) -> Limiter:
