@@ -126,6 +126,8 @@ def test_slow_looks_are_fewer_and_the_limit_holds(seconds: float) -> None:
     world = World(recorded, seconds)
     found = world.search((4, 8, 1))
     assert found.looked and (world.now <= strongest.LIMIT or len(world.looks) == 1)
+    assert len({*world.looks}) >= min(4, strongest.LIMIT // seconds), "a second look at the only one tells nothing"
+    assert world.looks[0].tool == "iperf" and (seconds > 6.0 or found.looked[0].generator.tool == "iperf3")
 
 
 def test_what_is_ahead_by_chance_does_not_replace_the_default() -> None:

@@ -17,6 +17,7 @@ from linkladder.tools import ToolVersions
 LIMIT = SEARCH  # seconds, all in
 LOOK = 1.0  # counted seconds of each
 FINALISTS = 2
+FEWEST = 4  # settings to choose from, before a final is worth its time
 ENOUGH = 5  # looks at one
 CLOSE = 0.85  # what carries so much of the best one's rate may be the stronger of the two
 MARGIN = 1.05  # by which a setting must be ahead of the default: less may be chance, and the default is known best
@@ -30,7 +31,7 @@ def look_at(generator: Generator) -> Experiment:
 
 
 def candidates(near: ToolVersions, far: ToolVersions, window_limit: int | None) -> tuple[Generator, ...]:
-    """Every way to send that both ends can, with one stream, the default first."""
+    """Every way to send that both ends can, with one stream, the default first, and last what works least a byte."""
     return tuple(
         one
         for tool in tools.TOOLS.values()
@@ -58,7 +59,8 @@ async def search(
     """Search with `look`, which returns what a setting carried: all ways, then the better ones with other numbers of
     streams, then a final, and as long as there is time those that are close in turn.
 
-    A look that might not end in time is not begun; the time that the final takes is kept back for it.
+    A look that might not end in time is not begun; the time that the final takes is kept back for it. Where looks are
+    so slow that a final would leave next to none to choose from, more settings are looked at instead, from the last on.
     """
     seen: dict[Generator, list[float]] = {}
     began, longest = clock(), 0.0
@@ -72,10 +74,14 @@ async def search(
             seen.setdefault(one, []).append(await look(one))
             longest = max(longest, clock() - at)
 
-    default = replace(DEFAULT, streams=streams[0])
-    await try_all((replace(one, streams=streams[0]) for one in ways), FINALISTS + 1)
+    default, kept_back = replace(DEFAULT, streams=streams[0]), FINALISTS + 1
+    others = [replace(one, streams=streams[0]) for one in ways]
+    await try_all(others[:1], 0)
+    if longest * (FEWEST + kept_back) > limit:
+        others, kept_back = [*others[:1], *others[:0:-1]], 0
+    await try_all(others[1:], kept_back)
     better = _ranked(seen, default)[: math.ceil(len(ways) / 3)]
-    await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), FINALISTS + 1)
+    await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), kept_back)
     final = [one.generator for one in _ranked(seen, default)[:FINALISTS]]
     await try_all(dict.fromkeys((*final, default)) if default in seen else final, 0)
     while clock() - began + longest <= limit and (next_one := _least_known(_ranked(seen, default))):
