@@ -182,6 +182,14 @@ def test_a_busy_end_side_by_side_could_not_show_what_they_share() -> None:
     assert any("but a core of the near end was 99 % busy" in text for text in seen.whole.reasons)
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(1.0, Verdict.PASS), (10.0, Verdict.IMPOSSIBLE)])
+def test_a_short_trial_is_not_held_to_more_than_it_can_be_read_to(seconds: float, verdict: Verdict) -> None:
+    """The edges of a single second are 2 % of it."""
+    each = (*alone(*[1.015 * 191.28e6] * 3), together(*[1.015 * 127.52e6] * 3))
+    seen = judged(PAIRS, *(replace(e, parameters=replace(e.parameters, duration=seconds)) for e in each))
+    assert {seen.whole.verdict, *(cell.judgement.verdict for cell in seen.cells)} == {verdict}
+
+
 def test_more_than_is_shared_goes_past_it() -> None:
     seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(ALONE, ALONE, ALONE))
     assert (seen.whole.verdict, seen.whole.cause) == (Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING)

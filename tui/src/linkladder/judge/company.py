@@ -13,7 +13,7 @@ from dataclasses import replace
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.card_faults import Faults, not_the_link
-from linkladder.judge.ceilings import ceiling, of_shared
+from linkladder.judge.ceilings import ceiling, measurement_error, of_shared
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import of_sums, repeats
 from linkladder.judge.evidence import of_path
@@ -38,7 +38,7 @@ from linkladder.phrases.ways import path_name
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Spread, Verdict
 
 KEPT = 0.95  # share of a path's rate alone; if it keeps as much beside others, it lost nothing
-OVER = 1.01  # times the ceiling; a higher rate cannot be right
+OVER = 0.01  # of the ceiling; a rate that is above it by more, and by more than its trial's error, cannot be right
 NEAR = "near"
 
 
@@ -136,7 +136,7 @@ def _judge_alone(
         provisional, text = len(tries) < 2, say.silent(len(silent), len(tries), why)
     elif alone is None:
         verdict, cause, text = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, say.not_measured(failed)
-    elif (most := spread.maximum if spread else alone) > OVER * limit:
+    elif (most := spread.maximum if spread else alone) > _at_most(limit, best):
         verdict, cause, text = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, say.above(most, limit)
     elif alone >= needed and 2 * len(broken) >= len(best):
         verdict, cause = Verdict.CANNOT_JUDGE, Cause.TRIALS_FAILED
@@ -160,6 +160,12 @@ def _judge_alone(
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def _at_most(limit: float, loads: Sequence[Seen]) -> float:
+    """What these loads can be read to have carried over a link of this ceiling; short trials are read less exactly."""
+    errors = (measurement_error(of_path(s.trial, s.path), s.asked) for s in loads if s.bps is not None)
+    return limit * (1 + max([OVER, *errors]))
 
 
 def _without_link(best: Sequence[Seen], needed: float) -> str:
@@ -235,7 +241,8 @@ def _whole(
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
     elif limit is not None and needed is not None:
         least = min(sums, key=lambda way: sums[way])
-        if max([*sums.values(), *(one.maximum for one in own.values())]) > OVER * limit:
+        several = [one for one in seen if len(one.beside) > 1]
+        if max([*sums.values(), *(one.maximum for one in own.values())]) > _at_most(limit, several):
             verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
         elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
