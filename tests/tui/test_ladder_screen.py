@@ -32,6 +32,7 @@ pytestmark = pytest.mark.asyncio
 @pytest.mark.parametrize("size", SIZES)
 async def test_ladder_live(size: tuple[int, int]) -> None:
     backend = synth.settled()
+    backend.speed = 0.0  # a slow machine would be past it before the screen is seen
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
         app.climb(synth.the_plan())
@@ -174,6 +175,7 @@ def first_fails(reason: str) -> tuple[float, list[Entry]]:
 
 async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_to_do() -> None:
     backend = synth.settled()
+    backend.speed = 0.0
     at, backend.entries = first_fails("iperf: connect failed: Connection refused")
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -196,6 +198,7 @@ async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_t
 
 async def test_a_long_reason_leaves_room_for_what_to_do() -> None:
     backend = synth.settled()
+    backend.speed = 0.0
     at, backend.entries = first_fails("iperf: " + "what it says goes on and on; " * 10)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:

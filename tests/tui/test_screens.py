@@ -275,6 +275,7 @@ async def test_nothing_outside_the_tier_is_drawn(tier: Glyphs) -> None:
 @pytest.mark.parametrize("size", [(80, 12), (80, 24), (200, 60)])
 async def test_other_sizes_show_what_matters(size: tuple[int, int]) -> None:
     backend = synth.settled()
+    backend.speed = 0.0
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
         await until(pilot, "> Read the report")
