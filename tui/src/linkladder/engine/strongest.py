@@ -75,11 +75,12 @@ async def search(
             longest = max(longest, clock() - at)
 
     default, kept_back = replace(DEFAULT, streams=streams[0]), FINALISTS + 1
-    others = [replace(one, streams=streams[0]) for one in ways]
-    await try_all(others[:1], 0)
+    every = [replace(one, streams=streams[0]) for one in ways]
+    await try_all(every[:1], 0)
+    others = every[1:]
     if longest * (FEWEST + kept_back) > limit:
-        others, kept_back = [*others[:1], *others[:0:-1]], 0
-    await try_all(others[1:], kept_back)
+        others, kept_back = others[::-1], 0
+    await try_all(others, kept_back)
     better = _ranked(seen, default)[: math.ceil(len(ways) / 3)]
     await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), kept_back)
     final = [one.generator for one in _ranked(seen, default)[:FINALISTS]]
