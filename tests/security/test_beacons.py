@@ -164,6 +164,30 @@ def test_who_answers_stays_where_a_flood_hides_two_beacons_of_three(monkeypatch:
     assert gone == []
 
 
+@pytest.mark.parametrize("flood", [False, True])
+def test_all_are_asked_more_often_while_beacons_are_left_unread(monkeypatch: pytest.MonkeyPatch, flood: bool) -> None:
+    """Asked every two seconds, of which a flood leaves one in many to be read, who was there was found after 18 s."""
+    mine = discovery.Beacon(1, "a" * 32, "alpha", "1", (), PORT, "SHA256:" + "A" * 43)
+    one, calls = discovery.Discovery(mine, lambda found, there: None), list[bytes]()
+    monkeypatch.setattr(discovery, "interface_of", lambda source: "te0")
+    monkeypatch.setattr(discovery, "targets", lambda port: [("10.94.0.255", port)])
+    monkeypatch.setattr(one, "_send", lambda data, target: calls.append(data) if target[0] == "10.94.0.255" else None)
+    for number in range(3 * discovery.MOST if flood else 1):
+        source = f"10.94.1.{number}", PORT
+        if one._sieves[4].add(discovery.encode(mine), source):
+            one._take(discovery.encode(mine), source)
+
+    async def for_one_period() -> None:
+        one._choose()
+        call = asyncio.create_task(one._call())
+        await asyncio.sleep(discovery.EVERY - 0.1)
+        call.cancel()
+
+    asyncio.run(for_one_period())
+    assert len(calls) == (discovery.ASKED if flood else 1)
+    assert len(set(calls)) == len(calls), "each can be told from the others by its answer"
+
+
 @pytest.mark.lab
 @pytest.mark.parametrize("families", ["4", "6", "46"])
 def test_who_is_there_is_found_amid_forged_beacons(net: Segment, families: str) -> None:
@@ -178,6 +202,7 @@ def test_who_is_there_is_found_amid_forged_beacons(net: Segment, families: str) 
         name: net.start(name, sys.executable, "-c", SEARCH, name, name[0], stdin=pipe, stdout=pipe)
         for name in ("alpha", "beta")
     }
+    began, found = time.monotonic(), []
     patience = threading.Timer(180, end_all, [list(ends.values())])
     patience.start()
     try:
@@ -189,6 +214,7 @@ def test_who_is_there_is_found_amid_forged_beacons(net: Segment, families: str) 
                 seen.append(out.readline())
                 assert seen[-1], seen
             assert int(seen[-1].split()[2]) <= discovery.MOST
+            found.append(time.monotonic() - began)
         time.sleep(2 * discovery.FORGET)  # in which who is not heard any more is forgotten
     finally:
         patience.cancel()
@@ -200,6 +226,6 @@ def test_who_is_there_is_found_amid_forged_beacons(net: Segment, families: str) 
             flood.kill()
             sent, seconds = flood.communicate()[0].splitlines()[-1].split()
             rates.append(int(sent) / float(seconds))
-    print(rates, said)
+    print(rates, found, said)
     assert min(rates) > 2 * sieve.PER_SECOND, "a flood"
     assert all("gone" not in text for text in said.values()), said

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
 EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
-ASKED = 8  # the most times in EVERY that who has answered before is asked, until he answers
+ASKED = 8  # the most times in EVERY that who has answered before is asked, until he answers; and all, amid a flood
 MOST, OF_ONE_HOST = 64, 4  # the most appliances that are listed, in all and of one address that answers
 GROUP = "ff02::1"
 TICK = 0.1  # seconds in which one choice is made among the beacons
@@ -99,6 +99,7 @@ class Discovery:
         self._sieves: dict[int, Sieve] = {4: Sieve(self._tokens), 6: Sieve(self._tokens)}
         self._tried: dict[str, float] = {}
         self._sent = {4: 0, 6: 0}  # to strangers, since the last choice
+        self._flooded = -EVERY  # when beacons were left unread the last time
         self._choice: asyncio.TimerHandle | None = None
         self._sockets: list[socket.socket] = []
         self._asked: dict[str, float] = {}
@@ -160,17 +161,22 @@ class Discovery:
         while True:
             now = time.monotonic()
             self._asked = {t: at for t, at in self._asked.items() if now - at < 5}
-            asking = self._question()
-            for target in targets(self._port):
-                self._send(asking, target)
+            self._ask_all()
             for one in tuple(self._heard.values()):
                 if now - one.heard > FORGET * (3 if one.id in self._proven else 1):
                     self._forget(one)
-            for _ in range(ASKED):
+            for again in range(ASKED):
+                if again and time.monotonic() - self._flooded < EVERY:
+                    self._ask_all()  # one of many is read
                 for number, where in self._proven.items():
                     if self._heard[number].heard < now:
                         self._ask(where)  # of its other beacons a flood may hide all, and of answers most
                 await asyncio.sleep(EVERY / ASKED)
+
+    def _ask_all(self) -> None:
+        asking = self._question()
+        for target in targets(self._port):
+            self._send(asking, target)
 
     def _question(self) -> bytes:
         token = secrets.token_hex(8)
@@ -226,7 +232,10 @@ class Discovery:
         self._choice, self._sent = None, {4: 0, 6: 0}
         proven = {host_of(where) for where in self._proven.values()}
         for sieve in self._sieves.values():
-            for data, source in sieve.chosen(proven, self._asked, TICK):
+            came, chosen = sieve.waiting, sieve.chosen(proven, self._asked, TICK)
+            if len(chosen) < came:
+                self._flooded = time.monotonic()
+            for data, source in chosen:
                 self._take(data, source)
 
     def _take(self, data: bytes, source: Source) -> None:

@@ -82,6 +82,11 @@ class Sieve:
             self._waiting[host] = kept[0], kept[1] + 1, kept[2]
         return False
 
+    @property
+    def waiting(self) -> int:
+        """How many came since the last choice that were not read at once."""
+        return sum(count for _, count, _ in self._waiting.values())
+
     def _at_once(self, host: str) -> bool:
         """Whether this host may be read at once: its token is good for seconds, in which it could send any number."""
         now = time.monotonic()
