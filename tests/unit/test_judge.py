@@ -10,7 +10,19 @@ import freebsd_dci
 from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
 from linkladder import codec
 from linkladder.judge import LimiterKind, Verdict, ceiling, judge_document, judge_rung, with_judgement
-from linkladder.model import CpuUse, Document, Fault, NicCounters, PathMtu, Rtt, RungName, RunState, TcpCounters
+from linkladder.model import (
+    CpuUse,
+    Document,
+    Fault,
+    HeldUp,
+    Interval,
+    NicCounters,
+    PathMtu,
+    Rtt,
+    RungName,
+    RunState,
+    TcpCounters,
+)
 from linkladder.verdicts import Cause
 from trials import changed
 
@@ -147,6 +159,17 @@ def test_the_loss_that_is_named_is_said_to_be_the_worst_of_repeats_that_differ()
         assert words in judged.experiments[0].judgement.sentence
 
 
+@pytest.mark.parametrize("asked", [480e6, 60e6])
+def test_a_stream_that_lost_too_much_is_said_to_have_been_slower_than_asked(asked: float) -> None:
+    """60 Mb/s were sent, and a sixth of them lost."""
+    lossy = udp(F, 60e6, 50e6)
+    lossy = dataclasses.replace(lossy, parameters=dataclasses.replace(lossy.parameters, udp_rate_bps=asked))
+    link = dataclasses.replace(both(RungName.DC_LINK, GOOD), experiments=(lossy,))
+    said = judge_rung(link, document(both(RungName.SAME_HOST, 4e9), link)).experiments[0].judgement
+    assert said.verdict is Verdict.FAIL
+    assert ("did not keep the pace" in said.sentence) == (asked > 60e6), said.sentence
+
+
 def test_little_udp_loss_is_a_finding() -> None:
     good = both(RungName.DC_LINK, GOOD)
     some = dataclasses.replace(good, experiments=(*good.experiments, udp(F, 480e6, 479.8e6)))
@@ -169,6 +192,38 @@ def test_udp_lost_beside_a_busy_receiver_leaves_the_question_open() -> None:
     assert of_udp.judgement.verdict is Verdict.CANNOT_JUDGE
     assert judged.verdict is Verdict.CANNOT_JUDGE and judged.judgement.cause is Cause.WHO_LOST
     assert any("UDP near to far" in f for f in judged.judgement.findings)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize(("at", "elsewhere", "verdict"), [
+    (4.5, 0, Verdict.CANNOT_JUDGE),  # in the one second that lost any
+    (8.0, 0, Verdict.FAIL),  # in others
+    (4.5, 40, Verdict.FAIL),  # others lost too much as well
+    (None, 0, Verdict.FAIL),
+])  # fmt: skip
+def test_udp_lost_while_an_end_stood_still_is_not_held_against_the_link(
+    end: int, at: float | None, elsewhere: int, verdict: Verdict
+) -> None:
+    """Of an even stream of 5000 datagrams a second the fifth second lost a fifth; the far card counted as much less."""
+    good, lossy = both(RungName.DC_LINK, GOOD), udp(F, 60e6, 58.8e6)
+    (one,) = lossy.trials
+    lost = {i: 1000 if i == 4 else elsewhere for i in range(10)}
+    seconds = tuple(Interval(i, i + 1, (5000 - lost[i]) * 1470, F, lost=lost[i], datagrams=5000) for i in lost)
+    total = sum(lost.values())
+    counted = {
+        "near": NicCounters("ix0", tx_bytes=50000 * 1512, tx_packets=50000),
+        "far": NicCounters("ix0", rx_bytes=(50000 - total) * 1512, rx_packets=50000 - total),
+    }
+    one = changed(one, intervals=seconds, nics=counted, lost=total, datagrams=50000)
+    ends = list(one.ends)
+    ends[end] = dataclasses.replace(ends[end], held_up=(HeldUp(at, 2.5),) if at is not None else ())
+    lossy = dataclasses.replace(lossy, trials=(dataclasses.replace(one, ends=tuple(ends)),))
+    link = dataclasses.replace(good, experiments=(*good.experiments, lossy))
+    judged = judge_rung(link, document(both(RungName.SAME_HOST, 4e9), link))
+    of_udp = next(e for e in judged.experiments if e.protocol == "udp").judgement
+    assert of_udp.verdict is verdict
+    still = f"lost in seconds in which the {ENDS[end]} end stood still"
+    assert (still in of_udp.sentence) == (verdict is Verdict.CANNOT_JUDGE), of_udp.sentence
 
 
 def test_udp_alone_never_passes() -> None:

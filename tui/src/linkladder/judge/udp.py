@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, of_path, paced
-from linkladder.judge.outages import by_chance
+from linkladder.judge.outages import RECOVERS, by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import (
@@ -16,6 +16,8 @@ from linkladder.model import (
     EndRecord,
     Experiment,
     ExperimentResult,
+    HeldUp,
+    Interval,
     NicCounters,
     Role,
     TrialResult,
@@ -60,17 +62,18 @@ def judge_udp(
     who = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
     if loss > 0:
         findings = (*findings, say.loses(loss, offered, who))
-    if verdict is Verdict.FAIL:
-        said = say.beyond_contract(said, contract.loss_percent, who)
-        return Judgement(verdict, provisional, said, (said,), findings=findings, figures=figures, cause=Cause.UDP_LOSS)
-    if verdict is Verdict.CANNOT_JUDGE:
-        said = say.unknown_loser(said, who)
-        return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
     counted = any(q.datagrams for q in trials)  # datagrams not counted may never have been sent
     usual = loss if len(paths) == 1 else max(paced(t, p, direction).loss for t in usable)  # loss of all paths together
     kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # loss is no shortfall of pace
     least = contract.pass_ratio if counted else 1 - contract.loss_percent / 100
-    if seen.median < least * kept:
+    late = seen.median < least * kept
+    if verdict is Verdict.FAIL:
+        said = say.beyond_contract(say.pace_not_kept(said) if late else said, contract.loss_percent, who)
+        return Judgement(verdict, provisional, said, (said,), findings=findings, figures=figures, cause=Cause.UDP_LOSS)
+    if verdict is Verdict.CANNOT_JUDGE:
+        said = say.unknown_loser(say.pace_not_kept(said) if late else said, who)
+        return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
+    if late:
         said = say.pace_not_kept(said)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures,
@@ -174,16 +177,41 @@ def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
     if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):
         blame = [_blame(t, q, direction, contract, surely=True) for t, q in seen]
-    return [_excused(one, t, direction) for one, (t, _) in zip(blame, seen, strict=True)]
+    return [_excused(one, t, direction, contract) for one, (t, _) in zip(blame, seen, strict=True)]
 
 
-def _excused(blame: tuple[Verdict, str], t: TrialResult, direction: Direction) -> tuple[Verdict, str]:
-    """The blame, but not the path's if an end's card lost its link meanwhile and the loss is in single seconds."""
+def _excused(
+    blame: tuple[Verdict, str], t: TrialResult, direction: Direction, contract: Contract
+) -> tuple[Verdict, str]:
+    """The blame, but not the path's if an end's card lost its link meanwhile and the loss is in single seconds, or if
+    an end stood still and the loss is in those seconds: what it sent late came in a burst, and nobody may have taken in
+    what came to it.
+    """
+    if blame[0] is Verdict.FAIL and (name := _lost_while_still(t, direction, contract.loss_percent / 100)):
+        return Verdict.CANNOT_JUDGE, say.lost_while_still(name)
     seconds = [i.bps for i in t.intervals if i.direction is direction and i.end - i.start > 0.5]
     even = min(seconds, default=0.0) > EVEN * max(seconds, default=0.0)
     if blame[0] is not Verdict.FAIL or not t.carriers_lost or even:
         return blame
     return Verdict.CANNOT_JUDGE, carriers_lost(t.carriers_lost)
+
+
+def _lost_while_still(t: TrialResult, direction: Direction, limit: float) -> str:
+    """The end that stood still, if the link keeps within its limit in the seconds in which none did; else ''."""
+    still = [(one, end.name) for end in t.ends for one in end.held_up]
+    seconds = [i for i in t.intervals if i.direction is direction and i.datagrams and i.lost is not None]
+    touched = [i for i in seconds if any(_touches(i, one) for one, _ in still)]
+    if not touched:
+        return ""
+    calm = [i for i in seconds if i not in touched]
+    sent, lost = sum(i.datagrams or 0 for i in calm), sum(i.lost or 0 for i in calm)
+    if lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY:
+        return ""
+    return max(still, key=lambda one: one[0].seconds)[1]
+
+
+def _touches(second: Interval, still: HeldUp) -> bool:
+    return still.at - RECOVERS < second.end and second.start < still.at + still.seconds + RECOVERS
 
 
 def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:

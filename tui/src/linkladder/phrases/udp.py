@@ -76,6 +76,10 @@ def stood_still(end: str, share: float) -> str:
     return f"the {end} end stood still for {units.share(share)} of the trial"
 
 
+def lost_while_still(end: str) -> str:
+    return f"it was lost in seconds in which the {end} end stood still"
+
+
 def withheld(end: str, share: float) -> str:
     return f"{units.share(share)} of the {end} end's CPU time was withheld by a quota or the hypervisor"
 
