@@ -11,6 +11,7 @@ from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, lad
 from linkladder import codec
 from linkladder.judge import LimiterKind, Verdict, ceiling, judge_document, judge_rung, with_judgement
 from linkladder.model import (
+    Affinity,
     CpuUse,
     Document,
     Fault,
@@ -134,6 +135,29 @@ def test_an_interrupted_run_never_passes() -> None:
     )
     judged = judge_document(stopped)
     assert judged.verdict is Verdict.INCOMPLETE and "2 of 6 planned trials" in judged.sentence
+
+
+@pytest.mark.parametrize(("state", "verdict"), [
+    (RunState.COMPLETE, Verdict.PASS), (RunState.INCOMPLETE, Verdict.INCOMPLETE),
+])  # fmt: skip
+def test_an_arm_that_these_machines_do_not_have_is_not_missed(state: RunState, verdict: Verdict) -> None:
+    """As idle hyperthreads where there are none: it was left out, unless the run ended before it."""
+    whole = ladder(GOOD)
+    link, asked = whole.rungs[-1], whole.run.plan.rungs[-1]
+    base = asked.experiments[0]
+    arm = dataclasses.replace(base, id="idle", affinity=Affinity.SIBLINGS_IDLE, baseline=base.id)
+    plan = dataclasses.replace(
+        whole.run.plan,
+        rungs=(*whole.run.plan.rungs[:-1], dataclasses.replace(asked, experiments=(*asked.experiments, arm))),
+    )
+    run = dataclasses.replace(whole.run, plan=plan, state=state)
+    judged = judge_document(dataclasses.replace(whole, run=run)).rungs[-1].judgement
+    assert judged.verdict is verdict
+    assert any("planned trials were not run" in said for said in judged.findings) == (verdict is not Verdict.PASS)
+    first = dataclasses.replace(link.experiments[0], trials=link.experiments[0].trials[:1])
+    short = dataclasses.replace(link, experiments=(first, *link.experiments[1:]))
+    fewer = dataclasses.replace(whole, run=run, rungs=(*whole.rungs[:-1], short))
+    assert any("planned trials" in said for said in judge_document(fewer).rungs[-1].judgement.findings)
 
 
 def test_an_unavailable_link_is_incomplete() -> None:

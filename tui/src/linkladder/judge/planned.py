@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkladder.model import Direction, Document, Experiment, Protocol, Rung, RungResult
+from linkladder.model import Direction, Document, Experiment, Protocol, Rung, RungResult, RunState
 from linkladder.phrases import rungs as say
 
 
@@ -38,12 +38,23 @@ def _done(rung: RungResult, document: Document) -> dict[str, int]:
 def every(rung: RungResult, document: Document) -> bool:
     """Whether each planned setting was measured at least once."""
     done = _done(rung, document)
-    return all(p.id in done for p in planned(rung, document) if p.direction is not Direction.BOTH)
+    return all(p.id in done for p in _to_be_measured(rung, document))
 
 
 def missing_trials(rung: RungResult, document: Document) -> str:
     """A sentence on how many planned trials the run lacks; '' if none."""
     done = _done(rung, document)
-    known = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
+    known = _to_be_measured(rung, document)
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
     return say.missing_trials(absent, sum(p.repeats for p in known)) if absent else ""
+
+
+def _to_be_measured(rung: RungResult, document: Document) -> list[Experiment]:
+    """What was planned and could be had: a run that went to its end left out the arms of a comparison that its machines
+    do not have, such as idle hyperthreads, and said so; and a baseline that nothing was left for.
+    """
+    asked = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
+    if document.run.state is not RunState.COMPLETE:
+        return asked
+    done, compared = _done(rung, document), {p.baseline for p in _asked(rung, document)} - {""}
+    return [p for p in asked if p.id in done or not (p.baseline or p.id in compared)]
