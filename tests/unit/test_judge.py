@@ -14,6 +14,7 @@ from linkladder.model import (
     Affinity,
     CpuUse,
     Document,
+    ExperimentResult,
     Fault,
     HeldUp,
     Interval,
@@ -21,6 +22,7 @@ from linkladder.model import (
     PathMtu,
     Rtt,
     RungName,
+    RunInfo,
     RunState,
     TcpCounters,
 )
@@ -154,10 +156,19 @@ def test_an_arm_that_these_machines_do_not_have_is_not_missed(state: RunState, v
     judged = judge_document(dataclasses.replace(whole, run=run)).rungs[-1].judgement
     assert judged.verdict is verdict
     assert any("planned trials were not run" in said for said in judged.findings) == (verdict is not Verdict.PASS)
+    if state is RunState.COMPLETE:
+        assert _lacking(whole, run, link.experiments[1:]) == [], "a baseline that nothing was left for"
+        done = dataclasses.replace(link.experiments[0], parameters=arm)
+        assert _lacking(whole, run, (done, *link.experiments[1:])), "a baseline whose arm was measured"
     first = dataclasses.replace(link.experiments[0], trials=link.experiments[0].trials[:1])
-    short = dataclasses.replace(link, experiments=(first, *link.experiments[1:]))
-    fewer = dataclasses.replace(whole, run=run, rungs=(*whole.rungs[:-1], short))
-    assert any("planned trials" in said for said in judge_document(fewer).rungs[-1].judgement.findings)
+    assert _lacking(whole, run, (first, *link.experiments[1:])), "trials of what the machines have"
+
+
+def _lacking(whole: Document, run: RunInfo, there: tuple[ExperimentResult, ...]) -> list[str]:
+    """What is said of trials that were not run, if the link has only these."""
+    link = dataclasses.replace(whole.rungs[-1], experiments=there)
+    judged = judge_document(dataclasses.replace(whole, run=run, rungs=(*whole.rungs[:-1], link)))
+    return [said for said in judged.rungs[-1].judgement.findings if "planned trials" in said]
 
 
 def test_an_unavailable_link_is_incomplete() -> None:

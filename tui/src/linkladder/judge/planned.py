@@ -56,5 +56,6 @@ def _to_be_measured(rung: RungResult, document: Document) -> list[Experiment]:
     asked = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
     if document.run.state is not RunState.COMPLETE:
         return asked
-    done, compared = _done(rung, document), {p.baseline for p in _asked(rung, document)} - {""}
-    return [p for p in asked if p.id in done or not (p.baseline or p.id in compared)]
+    done, arms = _done(rung, document), [p for p in _asked(rung, document) if p.baseline]
+    for_none = {p.baseline for p in arms} - {p.baseline for p in arms if p.id in done}
+    return [p for p in asked if p.id in done or not (p.baseline or p.id in for_none)]
