@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import pytest
 
@@ -259,6 +260,29 @@ def test_udp_lost_while_an_end_stood_still_is_not_held_against_the_link(
     assert of_udp.verdict is verdict
     still = f"lost in seconds in which the {ENDS[end]} end stood still"
     assert (still in of_udp.sentence) == (verdict is Verdict.CANNOT_JUDGE), of_udp.sentence
+
+
+@pytest.mark.parametrize(("asked", "lossy", "verdict"), [
+    (480e6, (4,), Verdict.CANNOT_JUDGE),
+    (480e6, range(10), Verdict.FAIL),  # a link that loses at random
+    (100e6, (4,), Verdict.FAIL),  # the pace was kept nearly enough
+])  # fmt: skip
+def test_single_seconds_of_a_sender_far_behind_its_pace_are_not_held_against_the_link(
+    asked: float, lossy: Collection[int], verdict: Verdict
+) -> None:
+    """60 Mb/s were sent of what was asked for, and a tenth of the datagrams of some seconds never came."""
+    made, good = udp(F, 60e6, 59.4e6 if len(lossy) == 1 else 54e6), both(RungName.DC_LINK, GOOD)
+    lost = {i: 510 if i in lossy else 0 for i in range(10)}
+    seconds = tuple(Interval(i, i + 1, (5102 - lost[i]) * 1470, F, lost=lost[i], datagrams=5102) for i in lost)
+    total = sum(lost.values())
+    one = changed(made.trials[0], intervals=seconds, lost=total, datagrams=51020)
+    made = dataclasses.replace(made, trials=(one,), parameters=dataclasses.replace(made.parameters, udp_rate_bps=asked))
+    link = dataclasses.replace(good, experiments=(*good.experiments, made))
+    judged = judge_rung(link, document(both(RungName.SAME_HOST, 4e9), link))
+    of_udp = next(e for e in judged.experiments if e.protocol == "udp").judgement
+    assert of_udp.verdict is verdict
+    said = "the near end sent at 60.0 Mb/s instead of 480 Mb/s, in bursts as far as it could, and 1 of 10 seconds lost"
+    assert (said in of_udp.sentence) == (verdict is Verdict.CANNOT_JUDGE), of_udp.sentence
 
 
 def test_udp_alone_never_passes() -> None:

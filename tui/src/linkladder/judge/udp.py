@@ -31,6 +31,7 @@ from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 WANDERING = 0.93  # cores used per stream, above which one thread may use a whole core's time
 UNLIKELY = 0.01  # probability that a link within its loss limit loses so much; a lower one is no chance
 EVEN = 0.8  # share of the best second; if all others carry more, no link was away for part of one
+BEHIND = 0.5  # share of what was asked of a sender; who sends less is at its limit, and sends as it can
 FRAMING = 8  # bytes per packet, as one card may count the FCS or a tag that another does not
 
 
@@ -177,18 +178,21 @@ def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
     if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):
         blame = [_blame(t, q, direction, contract, surely=True) for t, q in seen]
-    return [_excused(one, t, direction, contract) for one, (t, _) in zip(blame, seen, strict=True)]
+    return [_excused(one, t, q, path.asked, direction, contract) for one, (t, q) in zip(blame, seen, strict=True)]
 
 
 def _excused(
-    blame: tuple[Verdict, str], t: TrialResult, direction: Direction, contract: Contract
+    blame: tuple[Verdict, str], t: TrialResult, q: Paced, asked: Experiment, direction: Direction, contract: Contract
 ) -> tuple[Verdict, str]:
-    """The blame, but not the path's if an end's card lost its link meanwhile and the loss is in single seconds, or if
-    an end stood still and the loss is in those seconds: what it sent late came in a burst, and nobody may have taken in
-    what came to it.
+    """The blame, but not the path's if the loss is in single seconds and an end's card lost its link meanwhile, or the
+    sender could not send half of what it was asked to; nor if it is in seconds in which an end stood still. What is
+    sent late comes in a burst, and nobody may have taken in what came to an end meanwhile.
     """
-    if blame[0] is Verdict.FAIL and (name := _lost_while_still(t, direction, contract.loss_percent / 100)):
+    limit = contract.loss_percent / 100
+    if blame[0] is Verdict.FAIL and (name := _lost_while_still(t, direction, limit)):
         return Verdict.CANNOT_JUDGE, say.lost_while_still(name)
+    if blame[0] is Verdict.FAIL and (said := _far_behind(t, q, asked, direction, limit)):
+        return Verdict.CANNOT_JUDGE, said
     seconds = [i.bps for i in t.intervals if i.direction is direction and i.end - i.start > 0.5]
     even = min(seconds, default=0.0) > EVEN * max(seconds, default=0.0)
     if blame[0] is not Verdict.FAIL or not t.carriers_lost or even:
@@ -196,10 +200,27 @@ def _excused(
     return Verdict.CANNOT_JUDGE, carriers_lost(t.carriers_lost)
 
 
+def _seconds(t: TrialResult, direction: Direction) -> list[Interval]:
+    """The seconds of which it is known what they lost; none if together they lost less than the trial."""
+    known = [i for i in t.intervals if i.direction is direction and i.datagrams and i.lost is not None]
+    return known if sum(i.lost or 0 for i in known) >= (t.lost or 0) else []
+
+
+def _far_behind(t: TrialResult, q: Paced, asked: Experiment, direction: Direction, limit: float) -> str:
+    """Words on a sender that sent less than half of what it was asked to, if at most half of the seconds lost more than
+    the limit; '' otherwise: what a link loses at random it loses in every second.
+    """
+    sent, wanted = q.delivered_bps / (1 - q.loss) if q.loss < 1 else q.offered_bps, asked.udp_rate_bps or 0.0
+    seconds = _seconds(t, direction)
+    lossy = [i for i in seconds if (i.lost or 0) > limit * (i.datagrams or 0)]
+    behind = sent < BEHIND * wanted and len(seconds) > 1 and 2 * len(lossy) <= len(seconds)
+    return say.far_behind(t.sender(direction).name, sent, wanted, len(lossy), len(seconds)) if behind else ""
+
+
 def _lost_while_still(t: TrialResult, direction: Direction, limit: float) -> str:
     """The end that stood still, if the link keeps within its limit in the seconds in which none did; else ''."""
     still = [(one, end.name) for end in t.ends for one in end.held_up]
-    seconds = [i for i in t.intervals if i.direction is direction and i.datagrams and i.lost is not None]
+    seconds = _seconds(t, direction)
     touched = [i for i in seconds if any(_touches(i, one) for one, _ in still)]
     if not touched:
         return ""

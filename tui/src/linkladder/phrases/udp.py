@@ -76,6 +76,11 @@ def stood_still(end: str, share: float) -> str:
     return f"the {end} end stood still for {units.share(share)} of the trial"
 
 
+def far_behind(end: str, sent: float, asked: float, lossy: int, seconds: int) -> str:
+    pace = f"the {end} end sent at {units.rate(sent)} instead of {units.rate(asked)}"
+    return f"{pace}, in bursts as far as it could, and {lossy} of {units.plural(seconds, 'second')} lost too much"
+
+
 def lost_while_still(end: str) -> str:
     return f"it was lost in seconds in which the {end} end stood still"
 
