@@ -283,6 +283,7 @@ def test_single_seconds_of_a_sender_far_behind_its_pace_are_not_held_against_the
     assert of_udp.verdict is verdict
     said = "the near end sent at 60.0 Mb/s instead of 480 Mb/s, in bursts as far as it could, and 1 of 10 seconds lost"
     assert (said in of_udp.sentence) == (verdict is Verdict.CANNOT_JUDGE), of_udp.sentence
+    assert any("vCPUs" in one for one in of_udp.remedies) == (verdict is Verdict.CANNOT_JUDGE)
 
 
 def test_udp_alone_never_passes() -> None:

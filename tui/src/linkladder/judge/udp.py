@@ -73,7 +73,8 @@ def judge_udp(
         return Judgement(verdict, provisional, said, (said,), findings=findings, figures=figures, cause=Cause.UDP_LOSS)
     if verdict is Verdict.CANNOT_JUDGE:
         said = say.unknown_loser(say.pace_not_kept(said) if late else said, who)
-        return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
+        advice = (UDP_QUEUES, *(remedies.stronger(contract) if late else ()))
+        return Judgement(verdict, provisional, said, (said,), advice, findings, figures, Cause.WHO_LOST)
     if late:
         said = say.pace_not_kept(said)
         return Judgement(
