@@ -1,7 +1,6 @@
 """to_the_end.py DATABASE: how long quick and circuit take on a clear link until their verdict is a firm PASS.
 
 Each in a lab of its own, where nothing is known yet of how strong the machine is; prints JSON. DATABASE is not used.
-The link is slow enough for any machine to fill it both ways at once, as one that cannot is not clear to measure.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from linkladder.codec import from_json
 from linkladder.judge import judge_document
 from linkladder.model import Document
 from linkladder.verdicts import Verdict
-from network import GENTLE, Link
 from world import Lab
 
 
 def seconds(plan: str) -> list[float]:
     """Of no use, and left out, where the verdict is another one; it is printed."""
-    with Lab("lle", Link(GENTLE)).paired() as lab:
+    with Lab("lle").paired() as lab:
         argv = [sys.executable, "-m", "linkladder", "run", "--plan", plan, "--peer", "beta", "--json", "-"]
         began = time.monotonic()
         done = subprocess.run(lab.command("alpha", argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
