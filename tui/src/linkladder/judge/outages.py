@@ -22,6 +22,7 @@ from linkladder.model import (
     Direction,
     Experiment,
     Fault,
+    HeldUp,
     Interval,
     Outcome,
     Protocol,
@@ -164,17 +165,19 @@ def _not_sent(load: Outcome, p: Experiment, deal: Contract, way: Direction, dead
     return load.lost < FEW_LOST * usual * silent and load.datagrams < asked * (span - NEARLY * silent)
 
 
-def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
-    """How many of the dead seconds an end itself stood still, and for how many seconds it did so at the most.
-
-    A time is ignored if the end took a sample of itself during it.
-    """
-    found = [
-        (one.at, one.at + one.seconds)
+def standstills(t: TrialResult) -> list[tuple[str, HeldUp]]:
+    """The times in which an end stood still, by its name; none during which it took a sample of itself."""
+    return [
+        (end.name, one)
         for end in t.ends
         for one in end.held_up
-        if not any(one.holds(s.t) for s in end.samples)
+        if not any(one.holds(sample.t) for sample in end.samples)
     ]
+
+
+def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
+    """How many of the dead seconds an end itself stood still, and for how many seconds it did so at the most."""
+    found = [(one.at, one.at + one.seconds) for _, one in standstills(t)]
     if not found:
         return 0.0, 0.0
     covered = 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, of_path, paced
-from linkladder.judge.outages import RECOVERS, by_chance
+from linkladder.judge.outages import RECOVERS, by_chance, standstills
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import (
@@ -68,15 +68,15 @@ def judge_udp(
     kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # loss is no shortfall of pace
     least = contract.pass_ratio if counted else 1 - contract.loss_percent / 100
     late = seen.median < least * kept
+    said = say.pace_not_kept(said) if late else said
     if verdict is Verdict.FAIL:
-        said = say.beyond_contract(say.pace_not_kept(said) if late else said, contract.loss_percent, who)
+        said = say.beyond_contract(said, contract.loss_percent, who)
         return Judgement(verdict, provisional, said, (said,), findings=findings, figures=figures, cause=Cause.UDP_LOSS)
     if verdict is Verdict.CANNOT_JUDGE:
-        said = say.unknown_loser(say.pace_not_kept(said) if late else said, who)
+        said = say.unknown_loser(said, who)
         advice = (UDP_QUEUES, *(remedies.stronger(contract) if late else ()))
         return Judgement(verdict, provisional, said, (said,), advice, findings, figures, Cause.WHO_LOST)
     if late:
-        said = say.pace_not_kept(said)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures,
             Cause.UDP_PACE,
@@ -189,16 +189,16 @@ def _excused(
     sender could not send half of what it was asked to; nor if it is in seconds in which an end stood still. What is
     sent late comes in a burst, and nobody may have taken in what came to an end meanwhile.
     """
+    if blame[0] is not Verdict.FAIL:
+        return blame
     limit = contract.loss_percent / 100
-    if blame[0] is Verdict.FAIL and (name := _lost_while_still(t, direction, limit)):
+    if name := _lost_while_still(t, direction, limit):
         return Verdict.CANNOT_JUDGE, say.lost_while_still(name)
-    if blame[0] is Verdict.FAIL and (said := _far_behind(t, q, asked, direction, limit)):
+    if said := _far_behind(t, q, asked, direction, limit):
         return Verdict.CANNOT_JUDGE, said
     seconds = [i.bps for i in t.intervals if i.direction is direction and i.end - i.start > 0.5]
     even = min(seconds, default=0.0) > EVEN * max(seconds, default=0.0)
-    if blame[0] is not Verdict.FAIL or not t.carriers_lost or even:
-        return blame
-    return Verdict.CANNOT_JUDGE, carriers_lost(t.carriers_lost)
+    return (Verdict.CANNOT_JUDGE, carriers_lost(t.carriers_lost)) if t.carriers_lost and not even else blame
 
 
 def _seconds(t: TrialResult, direction: Direction) -> list[Interval]:
@@ -220,16 +220,15 @@ def _far_behind(t: TrialResult, q: Paced, asked: Experiment, direction: Directio
 
 def _lost_while_still(t: TrialResult, direction: Direction, limit: float) -> str:
     """The end that stood still, if the link keeps within its limit in the seconds in which none did; else ''."""
-    still = [(one, end.name) for end in t.ends for one in end.held_up]
-    seconds = _seconds(t, direction)
-    touched = [i for i in seconds if any(_touches(i, one) for one, _ in still)]
+    still, seconds = standstills(t), _seconds(t, direction)
+    touched = [i for i in seconds if any(_touches(i, one) for _, one in still)]
     if not touched:
         return ""
     calm = [i for i in seconds if i not in touched]
     sent, lost = sum(i.datagrams or 0 for i in calm), sum(i.lost or 0 for i in calm)
     if lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY:
         return ""
-    return max(still, key=lambda one: one[0].seconds)[1]
+    return max(still, key=lambda one: one[1].seconds)[0]
 
 
 def _touches(second: Interval, still: HeldUp) -> bool:
