@@ -170,8 +170,7 @@ STRENGTH = Strength(tuple(Looked(replace(g, streams=n), bps) for g, n, bps in
 
 
 def test_on_another_path_no_fixed_buffer_and_no_fewer_streams() -> None:
-    here = strongest.chosen(STRENGTH, OPEN, BOTH, BOTH, here=True)
-    assert (here.window, here.write_size, here.streams) == (4 * M, M, 2)
+    assert strongest.chosen(STRENGTH, OPEN, BOTH, BOTH, here=True) == replace(WIDE, streams=2).of(OPEN)
     there = strongest.chosen(STRENGTH, OPEN, BOTH, BOTH, here=False)
     assert (there.tool, there.window, there.write_size, there.streams) == ("iperf", None, M, 4)
 
@@ -180,6 +179,8 @@ def test_what_cannot_go_both_ways_at_once_is_passed_over() -> None:
     duplex = replace(OPEN, direction=Direction.DUPLEX)
     assert strongest.chosen(STRENGTH, duplex, BOTH, BOTH, here=True).tool == "iperf3"
     assert strongest.chosen(STRENGTH, duplex, BOTH, ALONE, here=True).window is None
+    eight = strongest.chosen(STRENGTH, replace(duplex, streams=8), BOTH, BOTH, here=False)
+    assert eight == replace(LONG3, streams=8).of(eight), "as it is done one way, in more streams"
 
 
 # --- which plans

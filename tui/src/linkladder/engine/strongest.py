@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools
-from linkladder.model import Experiment, Generator, Looked, Protocol, Rung, Stair, Strength
+from linkladder.model import Direction, Experiment, Generator, Looked, Protocol, Rung, Stair, Strength
 from linkladder.plan import MOST_STREAMS, SEARCH, begun_at, present_step, usual_streams
 from linkladder.tools import ToolVersions
 
@@ -118,10 +118,13 @@ def usable(
     """What was looked at and can be used for the experiment, the strongest first.
 
     `here`: it was looked at on this very path.  On a longer one a fixed buffer would hold the rate, and fewer streams
-    suffer more from each loss, so that neither is taken there; and what cannot go both ways at once is passed over.
+    suffer more from each loss, so that neither is taken there.  Looks go one way: what goes both ways at once is done
+    in the same way with as many streams as that takes, and what cannot go both ways is passed over.
     """
     for looked in strength.looked:
         one = looked.generator
+        if exp.direction is Direction.DUPLEX and not exp.step:
+            one = replace(one, streams=max(one.streams, exp.streams))
         if not here and (one.window is not None or one.streams < exp.streams):
             continue
         if tools.can(one.of(exp), near, far):

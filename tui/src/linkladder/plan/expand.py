@@ -39,6 +39,7 @@ OTHER = "other"  # than what is asked for
 BOOT = 90.0  # seconds that a restart is expected to take
 ORDINARY = "kernel"  # the appliance's own, which runs after every boot for which no other is asked
 MOST_STREAMS = int(BOUNDS["streams"][1])
+TWO_WAYS = 8  # streams: both ways at once one carried 120 to 950 Mb/s of 1 Gb/s, four 880 to 950, eight 900 to 965
 LONG_WAY_MS, LONG_WARMUP = 20.0, 5.0  # round trip above which the warm-up takes so many seconds
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
@@ -60,14 +61,19 @@ def _shares(contract: Contract, values: dict[str, Any]) -> list[float]:
     return [full * percent / 100 for percent in percents]
 
 
-def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
-    """One experiment for each combination of the list values, with a readable id."""
+def multiply(
+    values: dict[str, Any], contract: Contract, cores: int, rung: RungName, to_climb: bool = False
+) -> list[Experiment]:
+    """One experiment for each combination of the list values, with a readable id.
+
+    `to_climb`: each begins a staircase, which finds the best number of streams by itself.
+    """
     if values.get("settings") and rung == RungName.LOCALHOST:
         return []  # settings of the loopback would change the whole machine
     values = dict(values)
     values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
     cores = min(cores, int(BOUNDS["cores"][1]))
-    streams = [usual_streams(cores) if s == "auto" else s for s in values.pop("streams", [1])]
+    streams = values.pop("streams", [1])
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
     companies = values.pop("company", [Company.ALL])
@@ -95,7 +101,14 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     for stream, window, session, rate, core, place, change, way, company, block in product(
         streams, windows, sessions, rates, confined, places, lent, ways, companies, blocks
     ):
-        load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
+        usual = usual_streams(cores, Direction.FORWARD if to_climb else way)
+        load = {
+            "streams": usual if stream == "auto" else stream,
+            "window": window,
+            "sessions": session,
+            "udp_rate_bps": rate,
+            "cores": core,
+        }
         load |= {"client_port": block, "affinity": place}
         one = Experiment(id="", settings=change, direction=way, company=company, **of_experiment(load), **values)
         made += _arms(one, instead, control) if instead else [_divided(replace(one, id=name_of(one)))]
@@ -114,9 +127,13 @@ def _asks_for_tcp(values: dict[str, Any]) -> bool:
     return bool(values.get("protocol", Protocol.TCP) == Protocol.TCP)
 
 
-def usual_streams(cores: int) -> int:
-    """The rule of thumb: a stream for every second core, within what an end accepts."""
-    return min(max(1, cores // 2), MOST_STREAMS)
+def usual_streams(cores: int, way: Direction = Direction.FORWARD) -> int:
+    """The rule of thumb: a stream for every second core, within what an end accepts.
+
+    Both ways at once takes several: the acknowledgements of each way wait behind the data of the other and arrive in
+    bursts, so that one stream leaves a good link empty now and then.  Of several, another fills it meanwhile.
+    """
+    return min(max(TWO_WAYS if way is Direction.DUPLEX else 1, cores // 2), MOST_STREAMS)
 
 
 def _doubling(cores: int) -> list[int]:

@@ -213,7 +213,7 @@ class Reader:
             ExperimentKeys(values, fail, self.asked.pairs).check()
             steps = values.pop("steps", ())
             for name in values.pop("rungs", list(RungName)):
-                made = multiply(values, contract, cores, name)
+                made = multiply(values, contract, cores, name, to_climb=bool(steps))
                 refuse_unrunnable(made, fail)
                 for first in made if steps else ():
                     if any(stair.first.direction is first.direction for stair in stairs[name]):
