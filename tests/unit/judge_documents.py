@@ -105,7 +105,7 @@ def tcp(
     streams: int = 4,
     **more: object,
 ) -> ExperimentResult:
-    trials = tuple(changed(t, flows=_shared(t, streams)) for t in trials)
+    trials = tuple(changed(t, flows=shared(t, streams)) for t in trials)
     p = Experiment(
         id=f"tcp-{streams}s-{direction}",
         direction=direction,
@@ -116,7 +116,7 @@ def tcp(
     return _result(p, trials)
 
 
-def _shared(t: TrialResult, streams: int) -> tuple[Flow, ...]:
+def shared(t: TrialResult, streams: int) -> tuple[Flow, ...]:
     """The trial's one flow, shared among the streams that were asked for."""
     if len(t.flows) != 1:
         return t.flows
@@ -291,3 +291,17 @@ def _commands(seconds: int, streams: int) -> tuple[Command, ...]:
     text = OUTPUT * seconds * streams
     argv = ("iperf", "-c", "10.0.0.2", "-P", str(streams))
     return (Command(End.NEAR, "near log", argv, 0, text), Command(End.FAR, "far log", ("iperf", "-s"), 0, text))
+
+
+def both_ways(there: TrialResult, back: TrialResult, streams: int) -> TrialResult:
+    """Both at once, as one trial."""
+    sent, got = (int(1.05 * 13 / 8 * one.goodput_bps) for one in (there, back))
+    nics = {"near": NicCounters("eth0", rx_bytes=got, tx_bytes=sent), "far": NicCounters("eth0", sent, got)}
+    return changed(
+        there,
+        nics=nics,
+        by_direction=there.by_direction | back.by_direction,
+        goodput_bps=there.goodput_bps + back.goodput_bps,
+        intervals=(*there.intervals, *back.intervals),
+        flows=(*shared(there, streams), *shared(back, streams)),
+    )

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trials
-from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial
+from judge_documents import GIGABIT, GOOD, F, R, both, both_ways, df, document, failed, ladder, ping, rung, tcp, trial
 from linkladder.judge import Verdict, ceiling, judge_document
-from linkladder.model import Contract, Direction, Evidence, Fault, PathMtu, RungName, TrialResult
+from linkladder.model import Contract, Direction, Evidence, Fault, PathMtu, RungName
 
 # --- what must never happen
 
@@ -148,18 +148,8 @@ def test_a_black_hole_above_the_sold_mtu_is_no_failure() -> None:
 
 def test_full_duplex_far_below_one_way_fails() -> None:
     good = both(RungName.DC_LINK, GOOD)
-
-    def duplex(n: int) -> TrialResult:
-        there, back = trial(600e6, F, n), trial(500e6, R, n)
-        return trials.changed(
-            there,
-            by_direction={"forward": 600e6, "reverse": 500e6},
-            goodput_bps=1.1e9,
-            intervals=(*there.intervals, *back.intervals),
-            flows=(*there.flows, *back.flows),
-        )
-
-    together = tcp(Direction.DUPLEX, (duplex(0), duplex(1)), streams=1)
+    at_once = tuple(both_ways(trial(600e6, F, n), trial(500e6, R, n), 16) for n in range(2))
+    together = tcp(Direction.DUPLEX, at_once, streams=16)
     judged = judge_document(
         document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(good, experiments=(*good.experiments, together)))
     )

@@ -48,9 +48,9 @@ def test_circuit_takes_twelve_minutes_where_the_link_is_clear_and_twice_that_at_
     assert len(udp) == 8
 
 
-def test_both_ways_at_once_have_eight_streams_at_least() -> None:
+def test_both_ways_at_once_have_sixteen_streams_at_least() -> None:
     """One or two, whose acknowledgements wait behind the other way's data, leave a good link empty now and then."""
-    for cores, one_way, both in ((1, 1, 8), (8, 4, 8), (64, 32, 32)):
+    for cores, one_way, both in ((1, 1, 16), (8, 4, 16), (64, 32, 32)):
         dc = next(r for r in plans.builtin("circuit", cores=cores).rungs if r.name == RungName.DC_LINK)
         tcp = {e.direction: e.streams for e in dc.experiments if e.protocol == Protocol.TCP}
         assert tcp == {Direction.FORWARD: one_way, Direction.REVERSE: one_way, Direction.DUPLEX: both}

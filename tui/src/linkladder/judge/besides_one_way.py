@@ -18,6 +18,7 @@ from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.few_streams import DOUBTED, known_by_several
 from linkladder.judge.outages import carriers, lost_trials, outages
 from linkladder.judge.planned import missing_trials, planned
 from linkladder.model import (
@@ -78,7 +79,7 @@ def _unsettled_arms(judged: Iterable[ExperimentJudgement], rung: RungResult) -> 
     for j in judged:
         e = next(e for e in rung.experiments if e.parameters.id == j.experiment)
         p = e.parameters
-        if j.counts or p.protocol is not Protocol.TCP:
+        if j.counts or p.protocol is not Protocol.TCP or j.judgement.cause is Cause.FEW_STREAMS:
             continue
         both = p.direction is Direction.DUPLEX
         failed = sum(not t.ok and t.fault is not Fault.PATH for t in e.trials)
@@ -164,13 +165,17 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
         if p.direction is not Direction.DUPLEX or verdict is Verdict.PASS or _every_repeat(j):
             continue
         whole = deal.shared_bps is not None and [*groups(rung.paths, paths, BOTH[0]).values()] == [sorted(paths)]
-        short = j.judgement.cause in (Cause.SHORT, Cause.SCATTERED, Cause.WORST_TRIAL, Cause.LEVEL_FELL)
+        few = j.judgement.cause is Cause.FEW_STREAMS
+        alike = tuple(other for other in rung.experiments if _loaded(other) == paths)
+        if few and known_by_several(replace(rung, experiments=alike)):
+            continue
+        short = few or j.judgement.cause in DOUBTED
         if short and len(paths) > 1 and not whole:
             continue  # what they share besides is not said
         known = len(paths) == 1 and not any(able.lacking(rung.paths[n], w) for n in paths for w in BOTH)
         best = verdict if not short or known else Verdict.CANNOT_JUDGE
         said = f"{_name(j, rung)}: {j.judgement.sentence}"
-        open_ = best in OPEN
+        open_ = best in OPEN and not few
         of = at_fault(j, e, _of_paths(deal, len(paths)))
         yield Concern(j.judgement.cause, said, Verdict.PASS if open_ else best, provisional=open_, paths=of)
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from linkladder.judge.evidence import parameters
+from linkladder.judge.few_streams import known_by_several
 from linkladder.judge.udp import above_contract
 from linkladder.model import Contract, Direction, Protocol, RungResult
 from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
 
 
 def chosen_of(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:
-    """The best TCP setting of each direction, as it shows what the path can do."""
+    """The best TCP setting of each direction, as it shows what the path can do; of both at once only if no other is."""
+    tcp = [j for j in judged if j.protocol == Protocol.TCP]
+    both = duplex_ids(judged)
     chosen: dict[str, ExperimentJudgement] = {}
-    for j in judged:
-        if j.protocol == Protocol.TCP and j.experiment not in duplex_ids(judged):
-            now = chosen.get(j.direction)
-            if now is None or _merit(j) > _merit(now):
-                chosen[j.direction] = j
-    if not chosen:  # only full duplex was measured
-        for j in judged:
-            if j.protocol == Protocol.TCP:
-                chosen.setdefault(j.direction, j)
+    for j in [j for j in tcp if j.experiment not in both] or tcp:
+        now = chosen.get(j.direction)
+        if now is None or _merit(j) > _merit(now):
+            chosen[j.direction] = j
     return chosen
 
 
@@ -38,6 +36,8 @@ def counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dic
     """Whether the verdict rests on it: the best setting, UDP within the contract, or a bad or impossible result."""
     if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
         return True
+    if j.judgement.cause is Cause.FEW_STREAMS:
+        return not known_by_several(rung)
     if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # caused by the path, whatever the setting
         return True
     p = parameters(rung, j.experiment)

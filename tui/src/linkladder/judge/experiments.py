@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, replace
 
-from linkladder.judge import remedies
+from linkladder.judge import few_streams, remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import CALM, WARM, counted, direction_bps, ways
@@ -228,7 +228,7 @@ def _judge(
     if p.direction in (Direction.DUPLEX, Direction.BOTH):
         best *= duplex_share(contract)
     case = replace(case, best=best, figures={**figures, "needed_bps": contract.pass_ratio * best})
-    return _with_trials_that_differ(_judge_tcp(case), case, result, broken, fell)
+    return few_streams.excused(_with_trials_that_differ(_judge_tcp(case), case, result, broken, fell), p)
 
 
 def _findings(

@@ -2,7 +2,7 @@
 
 A plan file names a contract, the path of each rung, and experiments. The list values of an experiment (streams, window,
 direction, sessions, udp_percent) multiply out, and `both` becomes forward and reverse. `streams = "auto"` becomes half
-the vCPUs (both ways at once eight at least) or, if the experiment states nothing else about its load, what the
+the vCPUs (both ways at once sixteen at least) or, if the experiment states nothing else about its load, what the
 generator is strongest with. The contract and the paths that a plan leaves out come from the operator's link
 description, `link.toml` in the state folder.
 """

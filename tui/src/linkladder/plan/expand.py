@@ -24,7 +24,7 @@ from linkladder.model import (
     SettingKind,
     Stair,
 )
-from linkladder.model.asked import BOUNDS
+from linkladder.model.asked import BOTH_WAYS, BOUNDS
 from linkladder.model.settings import SWITCH
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
@@ -39,7 +39,6 @@ OTHER = "other"  # than what is asked for
 BOOT = 90.0  # seconds that a restart is expected to take
 ORDINARY = "kernel"  # the appliance's own, which runs after every boot for which no other is asked
 MOST_STREAMS = int(BOUNDS["streams"][1])
-TWO_WAYS = 8  # streams: both ways at once one carried 120 to 950 Mb/s of 1 Gb/s, four 880 to 950, eight 900 to 965
 LONG_WAY_MS, LONG_WARMUP = 20.0, 5.0  # round trip above which the warm-up takes so many seconds
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
@@ -130,10 +129,9 @@ def _asks_for_tcp(values: dict[str, Any]) -> bool:
 def usual_streams(cores: int, way: Direction = Direction.FORWARD) -> int:
     """The rule of thumb: a stream for every second core, within what an end accepts.
 
-    Both ways at once takes several: the acknowledgements of each way wait behind the data of the other and arrive in
-    bursts, so that one stream leaves a good link empty now and then.  Of several, another fills it meanwhile.
+    Both ways at once takes several (see BOTH_WAYS).
     """
-    return min(max(TWO_WAYS if way is Direction.DUPLEX else 1, cores // 2), MOST_STREAMS)
+    return min(max(BOTH_WAYS if way is Direction.DUPLEX else 1, cores // 2), MOST_STREAMS)
 
 
 def _doubling(cores: int) -> list[int]:

@@ -1,0 +1,87 @@
+"""Both ways at once few streams leave a good link empty, so that what they lack is no evidence; of several it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+
+import trials
+from judge_documents import GOOD, F, R, both, both_ways, document, tcp, trial
+from linkladder import judge
+from linkladder.judge import Verdict, judge_document
+from linkladder.model import Direction, Document, ExperimentResult, RungName
+from linkladder.verdicts import Cause
+
+# Mb/s each way of one stream, 10 s each on a clear lab link of 1 Gb/s; and of sixteen
+ONE = ((210, 955), (926, 954), (121, 954), (888, 944))
+MANY = ((949, 951), (942, 950), (949, 954))
+
+
+def at_once(rates: Sequence[tuple[float, float]], streams: int) -> ExperimentResult:
+    made = (
+        both_ways(trial(there * 1e6, F, n), trial(back * 1e6, R, n), streams) for n, (there, back) in enumerate(rates)
+    )
+    return tcp(Direction.DUPLEX, tuple(made), streams=streams)
+
+
+def link(*experiments: ExperimentResult, alone: bool = True) -> Document:
+    good = both(RungName.DC_LINK, GOOD)
+    first = good.experiments if alone else ()
+    return document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(good, experiments=(*first, *experiments)))
+
+
+@pytest.mark.parametrize("rates", [ONE, ONE[:1] + ONE[2:3], ((600, 500), (605, 505)), ((600, 500),)])
+@pytest.mark.parametrize("streams", [1, 8])
+def test_few_streams_do_not_fail_a_link_and_do_not_pass_it(rates: Sequence[tuple[float, float]], streams: int) -> None:
+    judged = judge_document(link(at_once(rates, streams)))
+    assert judged.verdict is Verdict.CANNOT_JUDGE
+    found = judged.rungs[-1]
+    assert "acknowledgements wait behind the other way's data" in found.judgement.sentence
+    (asked,) = (f for f in found.follow_up if "both ways" in f.question)
+    assert "streams = 16\n" in asked.plan and 'direction = "duplex"' in asked.plan
+    assert any("16 streams or more" in text for text in found.judgement.remedies)
+
+
+def test_what_several_streams_carry_decides() -> None:
+    passed = judge_document(link(at_once(ONE, 1), at_once(MANY, 16)))
+    assert passed.verdict is Verdict.PASS
+    assert Cause.FEW_STREAMS not in {c.cause for c in passed.rungs[-1].judgement.concerns}
+    short = judge_document(link(at_once(ONE, 1), at_once(((600, 500), (605, 505)), 16)))
+    assert short.verdict is Verdict.FAIL and "both at once" in " ".join(short.judgement.reasons)
+    for done in (passed, short):
+        assert not [f for f in done.rungs[-1].follow_up if "several streams" in f.question]
+
+
+def test_several_streams_that_were_not_measured_decide_nothing() -> None:
+    wanted = at_once(MANY, 16)
+    broken = dataclasses.replace(wanted, trials=tuple(trials.changed(t, ok=False) for t in wanted.trials))
+    assert judge_document(link(at_once(ONE, 1), broken)).verdict is Verdict.CANNOT_JUDGE
+
+
+def test_where_only_both_ways_at_once_were_measured_the_better_setting_counts() -> None:
+    passed = judge_document(link(at_once(ONE, 1), at_once(MANY, 16), alone=False))
+    assert passed.verdict is Verdict.PASS
+    assert judge_document(link(at_once(ONE, 1), alone=False)).verdict is Verdict.CANNOT_JUDGE
+
+
+def test_one_stream_that_carries_enough_both_ways_is_no_less_for_being_one() -> None:
+    assert judge_document(link(at_once(MANY, 1))).verdict is Verdict.PASS
+
+
+def test_silence_fails_whatever_the_number_of_streams() -> None:
+    assert judge_document(link(at_once(((0.0, 953), (0.0, 955)), 1))).verdict is Verdict.FAIL
+
+
+def test_more_repeats_of_too_few_streams_are_not_asked_for() -> None:
+    """They would scatter as before."""
+    one = at_once(ONE, 1)
+    open_yet = dataclasses.replace(one, parameters=dataclasses.replace(one.parameters, at_most=8))
+    made = link(open_yet)
+    assert open_yet.parameters.id not in judge.unsettled(made.rungs[-1], made)
+    several = at_once(ONE, 16)
+    open_yet = dataclasses.replace(several, parameters=dataclasses.replace(several.parameters, at_most=8))
+    made = link(open_yet)
+    assert open_yet.parameters.id in judge.unsettled(made.rungs[-1], made)
+    assert judge_document(made).rungs[-1].experiments[-2].judgement.cause is Cause.SCATTERED
