@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from linkladder import wire
+from linkladder.agent.stdio import AT_ONCE
 from linkladder.codec import to_json
 from linkladder.model import End, Experiment, Setting, SettingKind
 from linkladder.tools import Layout
@@ -171,6 +172,16 @@ def test_no_request_but_those_that_exist(agent: Agent) -> None:
 def test_no_tool_is_asked_for_what_it_cannot_do(agent: Agent, tool: str, protocol: str) -> None:
     said = agent.ask("client", {**GENUINE["client"], "experiment": {**EXP, "tool": tool, "protocol": protocol}})
     assert "experiment.protocol" in said["error"]
+
+
+def test_who_asks_without_waiting_for_answers_has_so_many_requests_in_progress(agent: Agent) -> None:
+    assert "ok" in agent.ask("reserve", GENUINE["reserve"])
+    knock = {**GENUINE["probe"], "remote": "127.0.0.9"}  # one may be knocked at only now and then, so that these wait
+    lines = (json.dumps({"id": n, "verb": "probe", "args": knock}).encode() for n in range(100, 100 + AT_ONCE + 30))
+    said = [agent.raw(b"\n".join(lines))]
+    assert agent.process.stdout
+    said += [json.loads(agent.process.stdout.readline()) for _ in range(29)]
+    assert {one.get("error") for one in said} == {"too many requests at once"}
 
 
 BROKEN = [

@@ -35,6 +35,13 @@ def test_hostile_fields_are_refused(field: str, value: object) -> None:
     assert caught.value.reason is Reason.FORMAT
 
 
+def test_one_key_is_not_taken_for_a_machine_and_its_user() -> None:
+    good = json.loads(messages.encode(replace(identity("beta"), nonce="0" * 64)))
+    with pytest.raises(ProtocolError) as caught:
+        messages.decode(json.dumps({**good, "user_key": good["host_key"]}).encode())
+    assert caught.value.reason is Reason.FORMAT
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127/8 on its loopback interface")
 async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Connection.receive, "__defaults__", (3600.0,))  # time makes no room here

@@ -37,6 +37,16 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="the helper works as root on
 
 
 @root
+def test_no_link_leads_the_audit_line_into_another_file(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("as it was")
+    (tmp_path / "audit").symlink_to(other)
+    _, errors = start(tmp_path, "measure", "ping", "-c", "1", "10.0.0.1;reboot").communicate(timeout=10)
+    assert "linkladder-priv: no audit line in" in errors
+    assert other.read_text() == "as it was"
+
+
+@root
 def test_a_ping_runs_and_leaves_its_lines(tmp_path: Path) -> None:
     process = start(
         tmp_path,
