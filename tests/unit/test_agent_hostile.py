@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,14 @@ GENUINE: dict[str, dict[str, Any]] = {
     "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE, "key": KEY},
     "client": {"experiment": EXP, "layout": to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp")), "local": HERE,
-               "remote": HERE, "port": 5301, "index": 0, "key": KEY},
-    "stop": {"process": 7}, "enough": {"process": 7}, "sampling": {"on": False, "every": 1.0}, "member": {"down": True},
+               "remote": HERE, "port": 5301, "index": 0, "key": KEY, "at": 0.0},
+    "stop": {"process": 7, "at_once": False}, "enough": {"process": 7},
+    "sampling": {"on": False, "every": 1.0}, "member": {"down": True},
     "counters": {"address": HERE, "interface": "lo"},
     "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0,
               "control": ["192.0.2.1"]},
     "renew": {}, "return": {},
-    "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
+    "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {"windows": False}, "cancel": {},
 }  # fmt: skip
 ADDRESSES, PORTS, LINES = (
     ("address", "local", "remote", "bind", "peer"),
@@ -66,7 +68,7 @@ def hostile(name: str, value: Any) -> list[Any]:
         return [*bad, *BAD_WORDS, 5, True]
     if name in PORTS:
         return [*bad, *PORT_VALUES]
-    if name == "addresses":
+    if name in ("addresses", "control"):
         return [*bad, *([w] for w in BAD_LINES), ["192.0.2.1"] * 65, "192.0.2.1", [5]]
     if name == "key":
         return [*bad, "", KEY[1:], KEY + "0", KEY.upper().replace("0", "O"), "x" * 5000, 5, True, [KEY]]
@@ -144,8 +146,10 @@ def agent(own_state: Path) -> Iterator[Agent]:
     made.process.communicate()
 
 
-def test_every_request_is_among_those_tried() -> None:
-    assert set(GENUINE) == set(wire.VERBS)
+def test_every_field_of_every_request_is_among_those_tried() -> None:
+    assert {verb: set(args) for verb, args in GENUINE.items()} == {
+        verb: {field.name for field in fields(request)} for verb, request in wire.VERBS.items()
+    }
 
 
 def test_every_field_with_hostile_values(agent: Agent) -> None:
