@@ -172,6 +172,19 @@ def test_a_connection_that_opens_over_a_long_way_is_no_outage(
     assert sum(one.figures["dead_seconds"] for one in found) == dead
 
 
+@pytest.mark.parametrize(("rest", "dead"), [(0.03, 0.0), (0.4, 0.4)])
+def test_what_a_tool_s_last_line_holds_after_its_last_second_is_no_outage(rest: float, dead: float) -> None:
+    link = opening(*(950,) * 10, 0, round_trip=0.1)
+    pings, first, *others = link.experiments
+    (leg,) = first.trials[0].legs
+    *seconds, last = leg.outcome.intervals
+    kept = (*seconds, dataclasses.replace(last, end=last.start + rest, counted=False))
+    legs = (dataclasses.replace(leg, outcome=dataclasses.replace(leg.outcome, intervals=kept)),)
+    first = dataclasses.replace(first, trials=(dataclasses.replace(first.trials[0], legs=legs), *first.trials[1:]))
+    found = outages(dataclasses.replace(link, experiments=(pings, first, *others)), Contract())
+    assert sum(one.figures["dead_seconds"] for one in found) == pytest.approx(dead)
+
+
 # --- an end that stands still
 
 

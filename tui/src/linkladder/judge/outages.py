@@ -38,6 +38,7 @@ START = 1.0  # seconds in which a connection may still be opening
 OPENING = 8  # round trips in which TCP may still be opening: the handshake, the tool's own, six doublings
 RUN = 2.0  # seconds of silence that make an outage; the machine itself may cause a single one
 INEXACT = 0.1  # seconds by which two of a tool's seconds may last less than two seconds
+PIECE = 0.1  # seconds; less by itself is what a tool's last line may hold, in which nothing came any more
 FEW_SECONDS = 3  # with so few seconds, most may be dead, so the best of them is taken as the usual one
 FELL = 0.015  # share of the rate; a later level that is lower by more is a different rate
 RECOVERS = 1.0  # seconds added on either side, as samples come once a second and TCP waits before it goes on
@@ -270,6 +271,9 @@ def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead 
             runs[-1][1] = end
         else:
             runs.append([start, end])
+    runs = [run for run in runs if run[1] - run[0] >= PIECE]
+    if not runs:
+        return None
     longest = max(runs, key=lambda r: r[1] - r[0])
     return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0], tuple((a, b) for a, b in runs))
 
