@@ -1,4 +1,4 @@
-"""Both ways at once few streams leave a good link empty, so that what they lack is no evidence; of several it is."""
+"""Both ways at once few streams leave one way of a good link empty: what they lack is no evidence, of several it is."""
 
 from __future__ import annotations
 
@@ -32,16 +32,27 @@ def link(*experiments: ExperimentResult, alone: bool = True) -> Document:
     return document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(good, experiments=(*first, *experiments)))
 
 
-@pytest.mark.parametrize("rates", [ONE, ONE[:1] + ONE[2:3], ((600, 500), (605, 505)), ((600, 500),)])
+@pytest.mark.parametrize("rates", [ONE, ONE[:1] + ONE[2:3], ONE[2:3], ((836, 892), (830, 890))])
 @pytest.mark.parametrize("streams", [1, 8])
 def test_few_streams_do_not_fail_a_link_and_do_not_pass_it(rates: Sequence[tuple[float, float]], streams: int) -> None:
     judged = judge_document(link(at_once(rates, streams)))
     assert judged.verdict is Verdict.CANNOT_JUDGE
     found = judged.rungs[-1]
-    assert "acknowledgements wait behind the other way's data" in found.judgement.sentence
+    assert "acknowledgements wait behind its data" in found.judgement.sentence
     (asked,) = (f for f in found.follow_up if "both ways" in f.question)
     assert "streams = 16\n" in asked.plan and 'direction = "duplex"' in asked.plan
     assert any("16 streams or more" in text for text in found.judgement.remedies)
+
+
+@pytest.mark.parametrize("rates", [((600, 500), (605, 505)), ((850, 855), (850, 852))])
+def test_few_streams_do_not_excuse_a_link_that_is_short_both_ways(rates: Sequence[tuple[float, float]]) -> None:
+    judged = judge_document(link(at_once(rates, 1)))
+    assert judged.verdict is Verdict.FAIL and "both at once" in " ".join(judged.judgement.reasons)
+
+
+def test_nor_a_trial_that_is_short_both_ways() -> None:
+    judged = judge_document(link(at_once((*MANY, (300, 310)), 1)))
+    assert (judged.verdict, judged.judgement.cause) == (Verdict.CANNOT_JUDGE, Cause.SCATTERED)
 
 
 def test_what_several_streams_carry_decides() -> None:

@@ -43,8 +43,12 @@ def _later(d: Json, hours: int) -> None:
         d["run"]["ended"] = an_hour_later(d["run"]["ended"])
 
 
-def both_at_once(name: str, share: float = 1.0, busy: float | None = None, fault: str = "", repeats: int = 3) -> Edit:
-    """Arms of both ways at once, made of both ways' arms; each carries this share of what it can then."""
+def both_at_once(
+    name: str, share: float = 1.0, busy: float | None = None, fault: str = "", repeats: int = 3, of_back: float = 1.0
+) -> Edit:
+    """Arms of both ways at once, made of both ways' arms; each carries this share of what it can then, far to near
+    `of_back` of that.
+    """
 
     def edit(d: Json) -> None:
         for e in arms(d, name, direction="forward"):
@@ -56,7 +60,7 @@ def both_at_once(name: str, share: float = 1.0, busy: float | None = None, fault
             for t, other in zip(made["trials"], back["trials"], strict=False):
                 for leg, its in zip(t["legs"], other["legs"], strict=True):
                     if leg["role"] == "load":
-                        _both(t, leg, its["outcome"], share, busy)
+                        _both(t, leg, its["outcome"], (share, share * of_back), busy)
                         if fault:
                             broken(fault)(t, leg)
             sum_up(made)
@@ -65,10 +69,10 @@ def both_at_once(name: str, share: float = 1.0, busy: float | None = None, fault
     return edit
 
 
-def _both(t: Json, leg: Json, back: Json, share: float, busy: float | None) -> None:
+def _both(t: Json, leg: Json, back: Json, shares: tuple[float, float], busy: float | None) -> None:
     one, other = leg["outcome"], json.loads(json.dumps(back))
     leg["commands"] = []
-    for n, part in enumerate((one, other)):
+    for n, (part, share) in enumerate(zip((one, other), shares, strict=True)):
         for i in part["intervals"]:
             i["bytes"] = round(i["bytes"] * share * OF_BOTH) + 1448 * n
             i["retransmits"] = None
@@ -76,15 +80,17 @@ def _both(t: Json, leg: Json, back: Json, share: float, busy: float | None) -> N
             f.update({key: round(f[key] * share * OF_BOTH) for key in ("bytes", "total_bytes")})
             f.update(bps=f["bps"] * share * OF_BOTH, intervals=[], local_port=f["local_port"] + 10 * n + 7)
             f["retransmits"] = None
-    by = {way: bps * share * OF_BOTH for part in (one, other) for way, bps in part["by_direction"].items()}
+    by = {way: bps * share * OF_BOTH for part, share in zip((one, other), shares, strict=True)
+          for way, bps in part["by_direction"].items()}  # fmt: skip
     one.update(intervals=one["intervals"] + other["intervals"], flows=one["flows"] + other["flows"])
     one.update(by_direction=by, goodput_bps=sum(by.values()))
-    for end in (t["ends"][leg["near"]], t["ends"][leg["far"]]):
+    there, again = shares
+    for end, rx, tx in ((t["ends"][leg["near"]], again, there), (t["ends"][leg["far"]], there, again)):
         end["sockets"] = None
         for card in end["nics"]:
             for kind in ("bytes", "packets"):
-                most = round(max(card[f"rx_{kind}"], card[f"tx_{kind}"]) * share)
-                card.update({f"rx_{kind}": most, f"tx_{kind}": most})
+                most = max(card[f"rx_{kind}"], card[f"tx_{kind}"])
+                card.update({f"rx_{kind}": round(most * rx), f"tx_{kind}": round(most * tx)})
         if busy is not None:
             busiest(end["cpu"], busy)
 

@@ -161,21 +161,23 @@ def bars() -> Rows:
 def both_ways() -> Rows:
     """Both ways at once share the path with each other's acknowledgements, and with nothing else."""
     yield "full duplex at 60 %", each(DUPLEX, scaled(0.6)), FAIL, C.SHORT
+    yield "full duplex at 60 % one way, full the other", each(DUPLEX, level_to(0.975, 0.6)), CANNOT, C.FEW_STREAMS
     yield "full duplex at 90 % of one way", each(DUPLEX, level_to(0.9)), FAIL, C.SHORT
     yield "full duplex as computed", each(DUPLEX, level_to(0.975)), PASS, C.REACHED
     yield "full duplex silent one way", each(DUPLEX, one_way_silent), FAIL, C.SILENCE
 
 
-def level_to(share: float) -> Any:
-    """Every second, both ways, at this share of the ceiling, with a little noise."""
+def level_to(share: float, back: float | None = None) -> Any:
+    """Every second at these shares of the ceiling near to far and back, or both ways at one, with a little noise."""
+    bps = {"forward": 95.638e6 * share, "reverse": 95.638e6 * (share if back is None else back)}
 
     def change(t: Json) -> None:
         for k, i in enumerate(t["intervals"]):
-            i["bytes"] = round(95.638e6 / 8 * share * (i["end"] - i["start"])) + 100 * (k % 5) + 10 * t["repeat"]
-        bps = 95.638e6 * share
+            i["bytes"] = round(bps[i["direction"]] / 8 * (i["end"] - i["start"])) + 100 * (k % 5) + 10 * t["repeat"]
         for f in t["flows"]:
-            f.update(bps=bps / 2, bytes=round(bps / 2 / 8), total_bytes=round(bps / 2 * f["seconds"] / 8), intervals=[])
-        t.update(goodput_bps=2 * bps, by_direction={"forward": bps, "reverse": bps}, commands=[])
+            one = bps[f["direction"]] / 2
+            f.update(bps=one, bytes=round(one / 8), total_bytes=round(one * f["seconds"] / 8), intervals=[])
+        t.update(goodput_bps=sum(bps.values()), by_direction=dict(bps), commands=[])
 
     return change
 

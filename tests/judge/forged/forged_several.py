@@ -80,6 +80,8 @@ def both_at_a_time() -> Iterator[Forgery]:
     yield "both ways at once side by side as computed", both_at_once(SIDE), "PASS", C.REACHED
     yield "both ways at once alone at 30 %", both_at_once(ALONE, 0.3), "FAIL", C.SHORT
     yield "both ways at once alone at 30 %, a core is busy", both_at_once(ALONE, 0.3, 99.0), "UNSURE", C.BUSY_END
+    yield "both ways at once alone, one at 30 %", both_at_once(ALONE, of_back=0.3), "CANNOT JUDGE", C.FEW_STREAMS
+    yield "both ways at once side by side, one at 30 %", both_at_once(SIDE, of_back=0.3), "UNSURE", C.FEW_STREAMS
     yield "both ways at once side by side at 30 %", both_at_once(SIDE, 0.3), "UNSURE", C.SHORT
     yield "both ways at once side by side at 30 %, a core is busy", both_at_once(SIDE, 0.3, 99.0), "UNSURE", C.BUSY_END
     for fault, verdict, cause in (("tool", "UNSURE", C.NOTHING_MEASURED), ("path", "FAIL", C.SILENCE)):

@@ -18,7 +18,7 @@ from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
-from linkladder.judge.few_streams import DOUBTED, known_by_several
+from linkladder.judge.few_streams import few, known_by_several, surely_short
 from linkladder.judge.outages import carriers, lost_trials, outages
 from linkladder.judge.planned import missing_trials, planned
 from linkladder.model import (
@@ -79,7 +79,7 @@ def _unsettled_arms(judged: Iterable[ExperimentJudgement], rung: RungResult) -> 
     for j in judged:
         e = next(e for e in rung.experiments if e.parameters.id == j.experiment)
         p = e.parameters
-        if j.counts or p.protocol is not Protocol.TCP or j.judgement.cause is Cause.FEW_STREAMS:
+        if j.counts or p.protocol is not Protocol.TCP or (few(j) and known_by_several(rung)):
             continue
         both = p.direction is Direction.DUPLEX
         failed = sum(not t.ok and t.fault is not Fault.PATH for t in e.trials)
@@ -158,6 +158,11 @@ def _datagrams(rung: RungResult, deal: Contract) -> Iterator[Concern]:
             yield Concern(Cause.TRIALS_FAILED, said, Verdict.PASS, provisional=True)
 
 
+def _alike(rung: RungResult, paths: set[int]) -> tuple[ExperimentResult, ...]:
+    """What loaded these paths, as they are set up."""
+    return tuple(e for e in rung.experiments if _loaded(e) == paths and not e.parameters.settings)
+
+
 def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
     """Concerns about both ways at once, of a path by itself or of all that is said to be shared."""
     for e, j in _judged(rung, deal, Protocol.TCP):
@@ -165,17 +170,15 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
         if p.direction is not Direction.DUPLEX or verdict is Verdict.PASS or _every_repeat(j):
             continue
         whole = deal.shared_bps is not None and [*groups(rung.paths, paths, BOTH[0]).values()] == [sorted(paths)]
-        few = j.judgement.cause is Cause.FEW_STREAMS
-        alike = tuple(other for other in rung.experiments if _loaded(other) == paths)
-        if few and known_by_several(replace(rung, experiments=alike)):
+        if few(j) and known_by_several(replace(rung, experiments=_alike(rung, paths))):
             continue
-        short = few or j.judgement.cause in DOUBTED
+        short = few(j) or j.judgement.cause in (Cause.SHORT, Cause.SCATTERED, Cause.WORST_TRIAL, Cause.LEVEL_FELL)
         if short and len(paths) > 1 and not whole:
             continue  # what they share besides is not said
         known = len(paths) == 1 and not any(able.lacking(rung.paths[n], w) for n in paths for w in BOTH)
         best = verdict if not short or known else Verdict.CANNOT_JUDGE
         said = f"{_name(j, rung)}: {j.judgement.sentence}"
-        open_ = best in OPEN and not few
+        open_ = best in OPEN and not (known and few(j) and surely_short(j))
         of = at_fault(j, e, _of_paths(deal, len(paths)))
         yield Concern(j.judgement.cause, said, Verdict.PASS if open_ else best, provisional=open_, paths=of)
 

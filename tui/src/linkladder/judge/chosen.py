@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkladder.judge.evidence import parameters
-from linkladder.judge.few_streams import known_by_several
+from linkladder.judge.few_streams import few, known_by_several, surely_short
 from linkladder.judge.udp import above_contract
 from linkladder.model import Contract, Direction, Protocol, RungResult
 from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
@@ -36,8 +36,8 @@ def counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dic
     """Whether the verdict rests on it: the best setting, UDP within the contract, or a bad or impossible result."""
     if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
         return True
-    if j.judgement.cause is Cause.FEW_STREAMS:
-        return not known_by_several(rung)
+    if few(j):
+        return not known_by_several(rung) and (surely_short(j) or _one_bad_trial(j))
     if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # caused by the path, whatever the setting
         return True
     p = parameters(rung, j.experiment)

@@ -228,7 +228,8 @@ def _judge(
     if p.direction in (Direction.DUPLEX, Direction.BOTH):
         best *= duplex_share(contract)
     case = replace(case, best=best, figures={**figures, "needed_bps": contract.pass_ratio * best})
-    return few_streams.excused(_with_trials_that_differ(_judge_tcp(case), case, result, broken, fell), p)
+    judged = _with_trials_that_differ(_judge_tcp(case), case, result, broken, fell)
+    return few_streams.excused(judged, p, usable, case.needed)
 
 
 def _findings(

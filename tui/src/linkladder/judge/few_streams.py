@@ -1,25 +1,35 @@
 """Keeps TCP's own troubles with traffic both ways at once from being laid to the path.
 
-Too few streams leave a good link empty now and then, as their acknowledgements wait behind the other way's data: what
-they do not carry is no evidence, until several streams have shown as much.
+Few streams often leave one way of a good link empty while the other is full, as their acknowledgements wait behind its
+data: what they lack then is no evidence, until several streams have shown as much.  Both ways short at once is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.to_tell import Asked, tcp_load
-from linkladder.model import Direction, Experiment, Protocol, RungResult
+from linkladder.model import Direction, Experiment, Protocol, RungResult, TrialResult
 from linkladder.model.asked import BOTH_WAYS
 from linkladder.phrases import few_streams as say
-from linkladder.verdicts import Cause, Judgement, Verdict
+from linkladder.verdicts import SHORTFALL, Cause, ExperimentJudgement, Judgement, Verdict
 
-DOUBTED = frozenset({Cause.SHORT, Cause.LEVEL_FELL, Cause.SCATTERED, Cause.WORST_TRIAL})
+FULL = 0.95  # share of the required rate; in every trial of few streams on a clear link one way carried 0.98 or more
+OPEN = frozenset({Cause.SCATTERED, Cause.WORST_TRIAL})
 
 
-def excused(judged: Judgement, p: Experiment) -> Judgement:
-    """The judgement on a setting, or CANNOT JUDGE if its streams were too few both ways at once to show a shortfall."""
-    if not _few(p) or judged.verdict is Verdict.PASS or judged.cause not in DOUBTED:
+def excused(judged: Judgement, p: Experiment, trials: Iterable[TrialResult], needed: float) -> Judgement:
+    """The judgement on a setting, or CANNOT JUDGE if its streams were too few both ways at once to show a shortfall.
+
+    `needed`: the required rate of each way.
+    """
+    short = judged.verdict is Verdict.FAIL and judged.cause in SHORTFALL
+    rates = [[direction_bps(t, p, way) for way in ways(p)] for t in trials]
+    if not _few(p) or not (short or judged.cause in OPEN) or all(min(both) >= needed for both in rates):
+        return judged
+    if any(max(both) < FULL * needed for both in rates):
         return judged
     said = f"{judged.sentence} {say.few(p.streams)}"
     return replace(
@@ -32,20 +42,28 @@ def excused(judged: Judgement, p: Experiment) -> Judgement:
     )
 
 
+def few(j: ExperimentJudgement) -> bool:
+    """Whether too few streams left it open."""
+    return j.judgement.cause is Cause.FEW_STREAMS
+
+
+def surely_short(j: ExperimentJudgement) -> bool:
+    """Whether even the upper end of the interval is below the required rate."""
+    return j.spread is not None and j.spread.high < j.judgement.figures.get("needed_bps", 0.0)
+
+
 def known_by_several(rung: RungResult) -> bool:
     """Whether the rung has a trial both ways at once of as many streams as tell what it carries."""
-    return any(
-        e.parameters.direction is Direction.DUPLEX
-        and e.parameters.protocol is Protocol.TCP
-        and not _few(e.parameters)
-        and any(t.ok for t in e.trials)
-        for e in rung.experiments
-    )
+    return any(_tells(e.parameters) and any(t.ok for t in e.trials) for e in rung.experiments)
 
 
 def with_several(p: Experiment) -> Asked:
     """What to measure next if too few streams left it open."""
     return say.SEVERAL, tcp_load(p, streams=BOTH_WAYS, repeats=max(2, p.repeats))
+
+
+def _tells(p: Experiment) -> bool:
+    return p.direction is Direction.DUPLEX and p.protocol is Protocol.TCP and p.streams >= BOTH_WAYS
 
 
 def _few(p: Experiment) -> bool:

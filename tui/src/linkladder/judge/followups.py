@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import parameters, probed
-from linkladder.judge.few_streams import with_several
+from linkladder.judge.few_streams import few, known_by_several, with_several
 from linkladder.judge.to_tell import Asked, as_toml, like, probe, tcp_load, to_tell
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
 from linkladder.model.same_setting import same_load
@@ -41,8 +41,8 @@ def follow_ups(
                 asked += to_tell(j.limiter, rung, j, deal)
     if rung.name is RungName.DC_LINK and not asked:
         asked += _repeats(rung, verdict, chosen)
-    few = [j for j in judged if j.judgement.cause is Cause.FEW_STREAMS and j.counts]
-    asked += [with_several(parameters(rung, j.experiment)) for j in few]
+    open_yet = [j for j in judged if few(j) and not known_by_several(rung)]
+    asked += [with_several(parameters(rung, j.experiment)) for j in open_yet]
     if rung.name is RungName.DC_LINK:
         asked += _other_way(rung, chosen)
         asked += _unprobed(rung, deal) if asked else ()

@@ -14,8 +14,8 @@ SEVERAL = Question(
 def few(streams: int) -> str:
     own = "its" if streams == 1 else "their"
     return (
-        f"But {units.plural(streams, 'stream')} can leave a good link empty now and then where both ways are loaded, "
-        f"as {own} acknowledgements wait behind the other way's data."
+        f"But of a good link {units.plural(streams, 'stream')} may leave one way empty while the other is full, as "
+        f"{own} acknowledgements wait behind its data."
     )
 
 
