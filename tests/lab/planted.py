@@ -97,7 +97,7 @@ def mtu(rng: random.Random) -> Planted:
     before, after = (1500, 9000) if up else (9000, 1500)
     settings = f'settings = [{{kind = "mtu", value = {after}}}]\nbaseline = true'
     off = dict.fromkeys(OFFLOADS, "off")
-    return Planted(settings, MORE if up else LESS, meanwhile=lambda lab: cards(lab, before, off))
+    return Planted(settings, MORE if up else LESS, meanwhile=lambda lab: cards(lab, before, off, own_cores=True))
 
 
 def offloads(rng: random.Random) -> Planted:
@@ -159,18 +159,24 @@ def of_day(day: datetime.date) -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def cards(lab: Lab, size: int, flags: dict[str, str]) -> Iterator[None]:
-    """Both ends' cards of same-host are like this before the change, and must be so again afterwards."""
+def cards(lab: Lab, size: int, flags: dict[str, str], own_cores: bool = False) -> Iterator[None]:
+    """Both ends' cards of same-host are like this before the change, and must be so again afterwards.
 
-    def put(size: int, flags: dict[str, str]) -> None:
+    `own_cores`: what an end receives is worked on by its own cores, as with real cards; otherwise chance decides
+    whether the sender's core does that as well.
+    """
+
+    def put(size: int, flags: dict[str, str], own_cores: bool = False) -> None:
         for site in SITES:
+            mine = sum(1 << int(core) for core in lab.cores(site).split(",")) if own_cores else 0
+            inside(lab, site, "sh", "-c", f"echo {mine:x} >/sys/class/net/sh0/queues/rx-0/rps_cpus")
             inside(lab, site, "ip", "link", "set", "sh0", "mtu", str(size))
             inside(lab, site, "ethtool", "-K", "sh0", *(word for pair in flags.items() for word in pair))
 
     def seen(site: str) -> str:
         return inside(lab, site, "ip", "link", "show", "sh0") + inside(lab, site, "ethtool", "-k", "sh0")
 
-    put(size, flags)
+    put(size, flags, own_cores)
     before = {site: seen(site) for site in SITES}
     try:
         yield
