@@ -166,23 +166,31 @@ def cards(lab: Lab, size: int, flags: dict[str, str], own_cores: bool = False) -
     whether the sender's core does that as well.
     """
 
-    def put(size: int, flags: dict[str, str], own_cores: bool = False) -> None:
+    def put(size: int, flags: dict[str, str]) -> None:
         for site in SITES:
-            mine = sum(1 << int(core) for core in lab.cores(site).split(",")) if own_cores else 0
-            inside(lab, site, "sh", "-c", f"echo {mine:x} >/sys/class/net/sh0/queues/rx-0/rps_cpus")
             inside(lab, site, "ip", "link", "set", "sh0", "mtu", str(size))
             inside(lab, site, "ethtool", "-K", "sh0", *(word for pair in flags.items() for word in pair))
 
     def seen(site: str) -> str:
         return inside(lab, site, "ip", "link", "show", "sh0") + inside(lab, site, "ethtool", "-k", "sh0")
 
-    put(size, flags, own_cores)
+    put(size, flags)
+    steer(lab, own_cores)
     before = {site: seen(site) for site in SITES}
     try:
         yield
         assert {site: seen(site) for site in SITES} == before, "it was not put back"
     finally:
         put(1500, dict.fromkeys(flags, "on"))
+        steer(lab, False)
+
+
+def steer(lab: Lab, own_cores: bool) -> None:
+    """What comes in by same-host goes to the end's own cores or to none in particular; not all kernels can steer it."""
+    for site in SITES:
+        mine = sum(1 << int(core) for core in lab.cores(site).split(",")) if own_cores else 0
+        steering = "/sys/class/net/sh0/queues/rx-0/rps_cpus"
+        inside(lab, site, "sh", "-c", f"test ! -e {steering} || echo {mine:x} >{steering}")
 
 
 @contextlib.contextmanager
