@@ -83,11 +83,12 @@ class Run:
     def __init__(self, world: World, plan: str, env: dict[str, str] | None = None, name: str = "trial") -> None:
         self.world = world
         world.write("alpha", f"{world.folder}/{name}.toml", plan)
-        self.began = time.monotonic()
+        self.began, self.said = time.monotonic(), ""
         self.process = world.linkladder("run", "--plan", f"{world.folder}/{name}.toml", "--peer", "beta", env=env)
 
     def wait(self, seconds: float = 90.0) -> int:
-        self.process.communicate(timeout=seconds * SLOW)
+        """The exit code; what it printed is in `said`."""
+        self.said = "".join(text or "" for text in self.process.communicate(timeout=seconds * SLOW))
         return self.process.returncode
 
     def document(self) -> Document:
@@ -187,7 +188,7 @@ def server_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
     under_way(world)
     world.run("beta", f"kill -9 {tool(world, 'beta', '-s')}")
-    assert run.wait() == 1
+    assert run.wait() == 1, run.said
     first, second = run.trials()
     assert not first.ok and first.fault == "tool" and first.reason
     assert second.ok, second.reason
@@ -197,7 +198,7 @@ def server_killed(world: World) -> None:
 def client_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
     world.run("alpha", f"kill -9 {under_way(world)}")
-    assert run.wait() == 1
+    assert run.wait() == 1, run.said
     first, second = run.trials()
     assert not first.ok and first.reason
     assert second.ok, second.reason
@@ -209,7 +210,7 @@ def link_down_and_up(world: World) -> None:
     client = under_way(world)
     with link_down(world, "beta"):
         ended(world, "alpha", client, PATIENCE, "the trial went on without its link")
-    assert run.wait(120) == 1
+    assert run.wait(120) == 1, run.said
     first, second = run.trials()
     assert not first.ok and first.fault == "path", first.reason
     assert second.repeat == 1
@@ -222,7 +223,7 @@ def channel_killed(world: World) -> None:
     under_way(world)
     session = until(lambda: _sshd_session(world), PATIENCE, "no sshd session on beta")
     world.run("beta", f"kill -9 {session}")
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     assert [t.ok for t in run.trials()] == [True, True]
     no_tool_left(world)
 
@@ -245,7 +246,7 @@ def agent_killed(world: World) -> None:
     server = tool(world, "beta", "-s")
     world.run("beta", f"kill -9 {agent(world)}")
     ended(world, "beta", server, 5.0, "the killed agent's server runs on")
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     assert [t.ok for t in run.trials()] == [True, True]
     no_tool_left(world)
 
@@ -292,7 +293,7 @@ def false_iperf(world: World, site: str, body: str) -> AbstractContextManager[di
 def tool_hangs(world: World) -> None:
     with false_iperf(world, "alpha", "exec sleep 600") as env:
         run = Run(world, plan_text(world, duration=2), env=env)
-        assert run.wait(60) == 1
+        assert run.wait(60) == 1, run.said
     (trial,) = run.trials()
     assert not trial.ok and trial.fault == "tool" and trial.reason
     assert trial.seconds < 30 * SLOW
@@ -303,7 +304,7 @@ def tool_prints_garbage(world: World) -> None:
     body = "head -c 200000 /dev/urandom; echo '[  1] 0.00-1.00 sec  nan Bytes  inf bits/sec'; sleep 3"
     with false_iperf(world, "alpha", body) as env:
         run = Run(world, plan_text(world, duration=2), env=env)
-        assert run.wait(60) == 1
+        assert run.wait(60) == 1, run.said
     (trial,) = run.trials()
     assert not trial.ok and trial.reason
     assert trial.goodput_bps == 0
@@ -312,7 +313,7 @@ def tool_prints_garbage(world: World) -> None:
 def server_does_not_listen(world: World) -> None:
     with false_iperf(world, "beta", "exec sleep 600") as env:
         run = Run(world, plan_text(world, duration=2), env=env)
-        assert run.wait(60) == 1
+        assert run.wait(60) == 1, run.said
         (trial,) = run.trials()
         assert not trial.ok and "did not listen" in trial.reason
         no_tool_left(world)
@@ -336,7 +337,7 @@ def port_taken(world: World) -> None:
     try:
         until(lambda: True if "held" in world.run("beta", f"cat {world.folder}/held") else None, 10.0, "ports not held")
         run = Run(world, plan_text(world, duration=2))
-        assert run.wait(60) == 1
+        assert run.wait(60) == 1, run.said
         (trial,) = run.trials()
         assert not trial.ok and trial.fault == "tool" and "port 53" in trial.reason
     finally:
@@ -347,7 +348,7 @@ def wrong_local_address(world: World) -> None:
     path = f'[path.{world.rung}]\nlocal = "192.0.2.1"\nremote = "{_remote(world)}"\npeer = "beta"\n'
     text = plan_text(world, duration=2).replace("[[experiment]]", path + "[[experiment]]", 1)
     run = Run(world, text)
-    assert run.wait(60) == 1
+    assert run.wait(60) == 1, run.said
     (trial,) = run.trials()
     assert not trial.ok and "192.0.2.1 is not an address of this appliance" in trial.reason
 
@@ -360,7 +361,7 @@ def _remote(world: World) -> str:
 
 def window_refused(world: World) -> None:
     run = Run(world, plan_text(world, duration=2, more='window = "512M"'))
-    assert run.wait(60) == 1
+    assert run.wait(60) == 1, run.said
     (trial,) = run.trials()
     assert not trial.ok and trial.fault == "tool"
     assert "window" in trial.reason or "socket buffer" in trial.reason

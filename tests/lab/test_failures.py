@@ -115,7 +115,7 @@ def test_what_the_ends_saw_is_told_in_the_tool_s_seconds(world: LabWorld) -> Non
     """A tool that takes three seconds to begin, as on a busy machine: its end's samples count from its first second."""
     with mischief.false_iperf(world, "alpha", f'sleep 3; exec {shutil.which("iperf")} "$@"') as env:
         run = mischief.Run(world, mischief.plan_text(world, duration=3), env=env)
-        assert run.wait(60) == 0
+        assert run.wait(60) == 0, run.said
     (trial,) = run.trials()
     for end in trial.ends:
         assert end.samples[0].t < -2, end.samples[0]
@@ -141,7 +141,7 @@ warmup = 1
 
 def test_sessions_that_wait_for_each_other_count_from_when_the_last_one_asks(world: LabWorld) -> None:
     run = mischief.Run(world, SESSIONS)
-    assert run.wait(60) == 0
+    assert run.wait(60) == 0, run.said
     (trial,) = run.trials()
     for end in trial.ends:
         assert end.samples[0].t < -1, "they wait two seconds"
@@ -175,7 +175,7 @@ def test_an_end_that_stands_still_is_not_taken_for_an_outage_of_the_link(world: 
         time.sleep(5)  # what is tried: an end that stands for longer than a second may go without any bytes
     finally:
         world.run("beta", f"kill -CONT {' '.join(map(str, stopped))}")
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     (trial,) = run.trials()
     assert [one.seconds for end in trial.ends if end.name == "far" for one in end.held_up if one.seconds > 4], (
         trial.ends

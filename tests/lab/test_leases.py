@@ -123,7 +123,7 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: Loa
     run = started(world, duration=4)
     assert all(UNDOING.search(" ".join(world.processes(site).values())) for site in SITES)
     assert json.loads(journal(world, "beta"))["entries"][0]["old"] == "1500"
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     assert trial.ok, trial.reason
@@ -145,7 +145,7 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LoanWorl
         '{kind = "send-default", value = 262144}]\n'
     )
     run = mischief.Run(world, mischief.plan_text(world, duration=3, more=more))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     seen = trial.ends[0].sockets
@@ -164,7 +164,7 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LoanWorl
 def test_a_setting_that_somebody_changes_meanwhile_spoils_the_trial_and_is_told(world: LoanWorld, site: str) -> None:
     run = started(world, duration=4)
     world.run(site, "ip link set sh0 mtu 8000")
-    assert run.wait() == 1
+    assert run.wait() == 1, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     said = "mtu sh0 was changed by something else while it was on loan: it is 8000 and not 9000"
@@ -194,7 +194,7 @@ def test_kill_9_of_the_agent(world: LoanWorld, time: int) -> None:
     with no_control(world):  # so that no new agent does it
         kill(mischief.agent(world))
         assert until(world, 10, "beta") < 10
-    assert run.wait() == 0  # it is reached again, and the trial done again under the same settings
+    assert run.wait() == 0, run.said  # it is reached again, and the trial done again under the same settings
     nothing_is_left(world)
 
 
@@ -226,7 +226,7 @@ def test_kill_9_of_the_undo_processes(world: LoanWorld, time: int) -> None:
 def test_kill_9_of_the_agent_and_its_undo_at_once_is_put_back_by_the_next_channel(world: LoanWorld) -> None:
     run = started(world)
     kill(undo(world, "beta"), mischief.agent(world))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     nothing_is_left(world)
 
 

@@ -38,7 +38,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoanWorld]:
 def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: LoanWorld) -> None:
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     nothing_is_left(world)
     document = run.document()
     rung = next(r for r in document.rungs if len(r.experiments) == 2)
@@ -58,7 +58,7 @@ def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: Lo
     pinged = PINGED.format(rung=world.rung)
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more) + pinged)
-    assert run.wait(240) == 0  # twenty trials
+    assert run.wait(240) == 0, run.said  # twenty trials
     nothing_is_left(world)
     document = run.document()
     judged = next(j for j in judge.judge_document(document).rungs if j.changes)
@@ -74,7 +74,7 @@ def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: Lo
 def test_what_the_machines_have_already_is_left_out_and_told_of(world: LoanWorld) -> None:
     more = 'settings = {kind = "mtu", value = 1500}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     document = run.document()
     assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
     said = " ".join(document.run.notes)
@@ -86,7 +86,7 @@ def test_where_no_adapter_tells_its_cores_the_tool_is_pinned_nowhere_and_that_is
     """A pair of virtual cards has no queue of its own: whoever sends does its work."""
     more = 'affinity = ["beside", "away"]\nbaseline = {affinity = "free"}\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     document = run.document()
     assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
     assert "sh0 of alpha does not tell which cores serve its queues" in " ".join(document.run.notes)

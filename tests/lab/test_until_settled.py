@@ -40,7 +40,7 @@ def with_repeats(document: Document, count: int) -> tuple[RungResult, Document]:
 
 def test_repeats_end_with_the_first_clear_answer(world: LabWorld) -> None:
     run = mischief.Run(world, asked(world))
-    assert run.wait() == 0
+    assert run.wait() == 0, run.said
     document = run.document()
     (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
     assert experiment.at_most == MOST and 2 <= experiment.repeats == len(run.trials()) < MOST

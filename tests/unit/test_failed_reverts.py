@@ -209,3 +209,21 @@ async def test_who_is_interrupted_while_putting_back_leaves_it_to_the_undo(
     with pytest.raises(asyncio.CancelledError):
         await release
     assert said == ["putting back", "left"] and journal_of(own_state).exists()
+
+
+async def test_a_run_waits_for_an_undo_process_that_has_cleared_the_journal_and_not_ended(
+    kernel: Kernel, own_state: Path
+) -> None:
+    """Its lock would refuse the run's first lease."""
+    held = settings.Lease(CHANGES)
+    await held.acquire()
+    ending = os.dup(held._journal.descriptor)  # as the undo process has it
+    await held.release()
+    assert not journal_of(own_state).exists()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    loop.call_later(0.5, os.close, ending)
+    await settings.settle()
+    assert loop.time() - began >= 0.5
+    async with settings.Lease(CHANGES):
+        pass

@@ -61,7 +61,7 @@ def test_settings_of_the_kernel_are_lent_with_their_modules_and_put_back(world: 
     mischief.tool(world, "alpha", "-c")
     told = world.run("alpha", "netstat -nc -p tcp")
     print(told)
-    assert run.wait(180) == 0
+    assert run.wait(180) == 0, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     assert trial.ok, trial.reason
@@ -79,7 +79,7 @@ def test_large_sends_are_worth_something(world: VmWorld) -> None:
     """Without them an emulated machine takes several times as many steps for each byte."""
     lines = 'baseline = true\nsettings = [{kind = "tso", value = "off"}]'
     run = mischief.Run(world, mischief.plan_text(world, duration=1, repeats=4, streams=1, more=lines))
-    assert run.wait(900) == 0
+    assert run.wait(900) == 0, run.said
     nothing_is_left(world)
     (rung,) = run.document().rungs
     found = {bool(arm.parameters.settings): rates(arm) for arm in rung.experiments}

@@ -100,7 +100,7 @@ def test_one_and_eight_flows_over_a_bundle_that_both_ends_agreed_on(world: VmWor
     mischief.until(agreed, 90, "the two ends did not agree on the bundle")
     before = {site: shown(world, site) for site in SITES}
     run = mischief.Run(world, PLAN, name="lacp")
-    assert run.wait(600) == 0
+    assert run.wait(600) == 0, run.said
     document = run.document()
     for end in ("near", "beta"):
         found = lacp(document, end)

@@ -154,7 +154,7 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: VmW
     )
     assert all(process(world, site, UNDO) for site in SITES)
     assert all('"1500"' in world.run(site, f"cat {JOURNAL}") for site in SITES)
-    assert run.wait(180) == 0
+    assert run.wait(180) == 0, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     assert trial.ok, trial.reason
@@ -226,7 +226,7 @@ def test_kill_9_of_the_helper_while_settings_are_taken(world: VmWorld, site: str
     waiting = subprocess.Popen([*world.commands[site], killed], stdin=subprocess.DEVNULL)
     run = mischief.Run(world, mischief.plan_text(world, duration=2, more=LOAN))
     assert waiting.wait(300 * SLOW) == 0, "no helper was seen"
-    assert run.wait(180) == 1
+    assert run.wait(180) == 1, run.said
     nothing_is_left(world)
     (trial,) = run.trials()
     assert not trial.ok and "could not be set" in trial.reason, trial.reason

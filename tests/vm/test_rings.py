@@ -214,7 +214,7 @@ def test_a_trial_is_measured_under_it_and_it_is_put_back(world: VmWorld, kind: s
     mischief.until(both, 90, f"{kind} did not come into force at both ends")
     mischief.tool(world, "alpha", "-c")
     assert both(), "it was not in force while the trial ran"
-    assert run.wait(300) == 0
+    assert run.wait(300) == 0, run.said
     print(f"{kind} put back {put_back(world, was, 30):.0f} s after the run")
     (trial,) = run.trials()
     assert trial.ok, trial.reason
@@ -263,7 +263,7 @@ def test_kill_9_of_the_helper_as_soon_as_the_card_is_gone(world: VmWorld, site: 
     waiting = subprocess.Popen([*world.commands[site], f"{gone}; pkill -9 -f '{HELPER}'"], stdin=subprocess.DEVNULL)
     run = mischief.Run(world, mischief.plan_text(world, duration=2, more=loan("ring")))
     assert waiting.wait(300 * SLOW) == 0, "the card was never gone, or its helper was not"
-    assert run.wait(300) == 1
+    assert run.wait(300) == 1, run.said
     put_back(world, was, 60)
     (trial,) = run.trials()
     assert not trial.ok and "could not be set" in trial.reason, trial.reason

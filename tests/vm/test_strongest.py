@@ -46,7 +46,7 @@ def alone(world: VmWorld, address: str, tool: str, options: list[str]) -> float:
 
 def as_found(world: VmWorld) -> float:
     run = mischief.Run(world, as_found_plan(world.rung), name="strongest")
-    assert run.wait(180) == 0
+    assert run.wait(180) == 0, run.said
     print(*run.document().run.notes, sep="\n")
     (trial,) = run.trials()
     assert trial.ok, trial.reason

@@ -191,12 +191,15 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
 
 
 async def settle(folder: Path | None = None) -> None:
-    """Make sure that no setting is changed; raises SettingsError if one cannot be restored or is still on loan."""
+    """Make sure that no setting is changed; raises SettingsError if one cannot be restored or is still on loan.
+
+    An undo process clears the journal a moment before it ends: until then its lock would refuse the next lease.
+    """
     journal = Journal(folder or state.measuring())
     deadline = asyncio.get_running_loop().time() + BUSY
-    while journal.exists():
+    while journal.exists() or journal.lent():
         await recover(folder)
-        if not journal.exists():
+        if not (journal.exists() or journal.lent()):
             return
         if asyncio.get_running_loop().time() > deadline:
             raise SettingsError("settings are changed", "another process has them on loan", "end that experiment first")
