@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder.judge.evidence import parameters
 from linkladder.judge.few_streams import few, known_by_several, surely_short
 from linkladder.judge.udp import above_contract
@@ -49,11 +51,19 @@ def counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dic
 
 
 def _one_bad_trial(j: ExperimentJudgement) -> bool:
-    """Whether a setting whose median reaches the required rate had a trial that did not, or a setting of which a trial
-    reaches it had one with less than half of that.
-    """
+    """Whether a setting that reaches the required rate had a trial that did not."""
     needed = j.judgement.figures.get("needed_bps")
-    if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
+    if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE or not j.ceiling_bps:
         return False
-    half = j.spread.maximum >= needed and j.spread.minimum < needed / 2
-    return half or j.spread.median >= needed > j.spread.minimum * 1.01
+    shares = [t.percent_of_ceiling[j.direction] / 100 for t in j.trials if t.ok and t.percent_of_ceiling]
+    carried = [share * j.ceiling_bps for share in shares]  # the spread also has trials that fell silent
+    return reaches_at_times([*carried, j.spread.minimum, j.spread.maximum], needed)
+
+
+def reaches_at_times(carried: Sequence[float], needed: float) -> bool:
+    """Whether a setting reached the required rate in half of its trials or more, but not in one; or in any, and had
+    one with less than half of that rate.
+    """
+    if not carried or not max(carried) >= needed > min(carried) * 1.01:
+        return False
+    return min(carried) < needed / 2 or 2 * sum(one >= needed for one in carried) >= len(carried)

@@ -14,6 +14,7 @@ from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.card_faults import Faults, not_the_link
 from linkladder.judge.ceilings import ceiling, measurement_error, of_shared
+from linkladder.judge.chosen import reaches_at_times
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import of_sums, repeats
 from linkladder.judge.evidence import of_path
@@ -21,7 +22,7 @@ from linkladder.judge.experiments import reached, without_link
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
-from linkladder.judge.path_loads import Seen, best_repeats, each_load, lacking, rate, skew
+from linkladder.judge.path_loads import Seen, best_repeats, by_setting, each_load, lacking, rate, skew
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
     Contract,
@@ -143,6 +144,9 @@ def _judge_alone(
         text = say.few(alone, needed, len(broken), len(best), broken[0].reason)
     elif alone >= needed and spread and (why := reached(spread, needed)) is not Cause.REACHED:
         verdict, cause, text = Verdict.CANNOT_JUDGE, why, say.reached_unsurely(alone, spread, needed)
+    elif alone >= needed and (other := _at_times(rung, tries, needed)):
+        verdict, cause = Verdict.CANNOT_JUDGE, Cause.WORST_TRIAL
+        text = say.reached_at_times(alone, *other, needed)
     elif alone >= needed:
         verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
     elif gone := _without_link(best, needed):
@@ -160,6 +164,15 @@ def _judge_alone(
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def _at_times(rung: RungResult, tries: Sequence[Seen], needed: float) -> tuple[int, Spread] | None:
+    """The streams of another setting that reached the required rate in some trials and not in others, and its rates."""
+    for tried in by_setting(tries).values():
+        carried = [one.bps for one in tried if one.bps is not None]
+        if reaches_at_times(carried, needed) and (spread := alone_spread(rung, tried)):
+            return tried[0].asked.streams, spread
+    return None
 
 
 def _at_most(limit: float, loads: Sequence[Seen]) -> float:

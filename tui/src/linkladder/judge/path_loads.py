@@ -95,11 +95,17 @@ def rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
     return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
 
 
-def best_repeats(seen: Iterable[Seen]) -> list[Seen]:
-    """All repeats of the setting that carried most, including failed ones."""
+def by_setting(seen: Iterable[Seen]) -> dict[str, list[Seen]]:
+    """All repeats of each setting, including failed ones."""
     settings: dict[str, list[Seen]] = {}
     for one in seen:
         settings.setdefault(one.asked.id, []).append(one)
+    return settings
+
+
+def best_repeats(seen: Iterable[Seen]) -> list[Seen]:
+    """All repeats of the setting that carried most, including failed ones."""
+    settings = by_setting(seen)
     medians = {name: [s.bps for s in group if s.bps is not None] for name, group in settings.items()}
     known = [name for name, rates in medians.items() if rates]
     return settings[max(known, key=lambda name: statistics.median(medians[name]))] if known else []

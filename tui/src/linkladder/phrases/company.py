@@ -271,6 +271,12 @@ def reached_unsurely(bps: float, seen: Spread, needed: float) -> str:
     return f"carries {units.rate(bps)} alone, but {judgements.sure_of(seen, needed)}"
 
 
+def reached_at_times(bps: float, streams: int, seen: Spread, needed: float) -> str:
+    """`streams`: of another setting than the one that carries so much."""
+    other = f"with {units.plural(streams, 'stream')}"
+    return f"carries {units.rate(bps)} alone, but {other} {judgements.sure_of(seen, needed)}"
+
+
 def failed_together(name: str, failed: int, repeats: int, reason: str) -> str:
     """`name`: a text of `together`."""
     return f"{name} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}."
