@@ -295,7 +295,7 @@ def _commands(seconds: int, streams: int) -> tuple[Command, ...]:
 
 def both_ways(there: TrialResult, back: TrialResult, streams: int) -> TrialResult:
     """Both at once, as one trial."""
-    sent, got = (int(1.05 * 13 / 8 * one.goodput_bps) for one in (there, back))
+    sent, got = (int(1.05 * sum(f.total_bytes for f in one.flows)) for one in (there, back))
     nics = {"near": NicCounters("eth0", rx_bytes=got, tx_bytes=sent), "far": NicCounters("eth0", sent, got)}
     return changed(
         there,

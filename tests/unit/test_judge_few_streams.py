@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Sequence
 
 import pytest
 
 import trials
-from judge_documents import GOOD, F, R, both, both_ways, document, tcp, trial
+from judge_documents import GOOD, F, R, both, both_ways, document, rung, tcp, trial
 from linkladder import judge
 from linkladder.judge import Verdict, judge_document
-from linkladder.model import Direction, Document, ExperimentResult, RungName
-from linkladder.verdicts import Cause
+from linkladder.model import Direction, Document, ExperimentResult, RungName, TrialResult
+from linkladder.verdicts import Cause, DocumentJudgement, Judgement
 
 # Mb/s each way of one stream, 10 s each on a clear lab link of 1 Gb/s; and of sixteen
 ONE = ((210, 955), (926, 954), (121, 954), (888, 944))
@@ -83,6 +84,57 @@ def test_one_stream_that_carries_enough_both_ways_is_no_less_for_being_one() -> 
 
 def test_silence_fails_whatever_the_number_of_streams() -> None:
     assert judge_document(link(at_once(((0.0, 953), (0.0, 955)), 1))).verdict is Verdict.FAIL
+
+
+def of_seconds(there: Sequence[float], back: Sequence[float]) -> ExperimentResult:
+    """Two trials of one stream, by the rates of their seconds in Mb/s."""
+
+    def way(rates: Sequence[float], direction: Direction, n: int) -> TrialResult:
+        made = trial(statistics.fmean(rates[3:]) * 1e6, direction, n)
+        seconds = tuple(
+            dataclasses.replace(i, bytes=int(bps * 1e6 / 8) + (97 + 31 * n + (direction is R)) * (k + 1))
+            for k, (i, bps) in enumerate(zip(made.intervals, rates, strict=True))
+        )
+        moved = sum(i.bytes for i in seconds)
+        (flow,) = made.flows
+        flow = dataclasses.replace(flow, bytes=sum(i.bytes for i in seconds if i.counted), total_bytes=moved)
+        return trials.changed(made, intervals=seconds, flows=(flow,))
+
+    return tcp(Direction.DUPLEX, tuple(both_ways(way(there, F, n), way(back, R, n), 1) for n in range(2)), streams=1)
+
+
+FULL, FELL, DEAD = [948.0] * 13, [940.0] * 7 + [400.0] * 6, [940.0] * 6 + [9.0] * 3 + [940.0] * 4
+
+
+def test_a_way_whose_rate_fell_while_the_other_was_full_is_no_more_than_few_streams() -> None:
+    one = of_seconds(FULL, FELL)
+    open_yet = judge_document(link(one))
+    assert (open_yet.verdict, open_yet.judgement.cause) == (Verdict.CANNOT_JUDGE, Cause.FEW_STREAMS)
+    assert judge_document(link(one, at_once(MANY, 16))).verdict is Verdict.PASS
+
+
+def test_seconds_in_which_the_other_way_was_full_are_no_outage() -> None:
+    """What fills it is acknowledged over the empty one."""
+    empty = judge_document(link(of_seconds(FULL, DEAD)))
+    assert empty.verdict is Verdict.CANNOT_JUDGE and Cause.OUTAGE not in causes(empty)
+    assert judge_document(link(of_seconds(FULL, DEAD), at_once(MANY, 16))).verdict is Verdict.PASS
+    dead = judge_document(link(of_seconds(DEAD, DEAD)))
+    assert dead.verdict is Verdict.FAIL and Cause.OUTAGE in causes(dead)
+
+
+def test_below_the_link_few_streams_are_no_evidence_either() -> None:
+    def only(*made: ExperimentResult) -> Judgement:
+        measured = document(both(RungName.SAME_HOST, 4e9), rung(RungName.SAME_VLAN, *made))
+        return judge_document(measured).rungs[-1].judgement
+
+    assert only(at_once(ONE, 1)).verdict is Verdict.CANNOT_JUDGE
+    least = at_once(((915, 916), (916, 915)), 16)  # as much as the link needs of both ways at once
+    assert only(least).verdict is Verdict.PASS
+    assert only(at_once(((700, 705), (702, 701)), 16)).verdict is Verdict.FAIL
+
+
+def causes(judged: DocumentJudgement) -> set[Cause]:
+    return {c.cause for c in judged.rungs[-1].judgement.concerns}
 
 
 def test_more_repeats_of_too_few_streams_are_not_asked_for() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from linkladder.judge import remedies
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge import few_streams, remedies
+from linkladder.judge.ceilings import ceiling, duplex_share
 from linkladder.judge.evidence import CLOSE, WARM, counted, parameters
 from linkladder.judge.limiters import held_by_window, host_bound
 from linkladder.judge.udp import saturated
@@ -22,11 +22,13 @@ def against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> Ex
     """
     if j.judgement.verdict is not Verdict.PASS or j.spread is None or j.protocol != Protocol.TCP:
         return j
-    needed = deal.pass_ratio * ceiling(deal).bps
+    p, trials = parameters(rung, j.experiment), _trials(j, rung)
+    both = p.direction in (Direction.DUPLEX, Direction.BOTH)
+    needed = deal.pass_ratio * ceiling(deal).bps * (duplex_share(deal) if both else 1.0)
     if j.spread.low >= needed or _slowest_second(j, rung) >= needed:
         return j
     known = j.limiter is not None and j.limiter.known
-    busy = saturated(_trials(j, rung), parameters(rung, j.experiment), close=CLOSE if known else WARM)
+    busy = saturated(trials, p, close=CLOSE if known else WARM)
     held = bool(busy) or host_bound(j.limiter) or held_by_window(j.limiter)
     scattered = max(j.spread.maximum, j.spread.high) >= needed
     verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
@@ -36,7 +38,7 @@ def against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> Ex
         j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else (),
         cause=Cause.SHORT if verdict is Verdict.FAIL else Cause.BUSY_END if held else Cause.SCATTERED,
     )  # fmt: skip
-    return dataclasses.replace(j, judgement=changed)
+    return dataclasses.replace(j, judgement=few_streams.excused(changed, p, trials, needed))
 
 
 def _trials(j: ExperimentJudgement, rung: RungResult) -> list[TrialResult]:

@@ -6,18 +6,21 @@ data: what they lack then is no evidence, until several streams have shown as mu
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 from dataclasses import replace
 
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.to_tell import Asked, tcp_load
-from linkladder.model import Direction, Experiment, Protocol, RungResult, TrialResult
+from linkladder.model import Direction, Experiment, Interval, Protocol, RungResult, TrialResult
 from linkladder.model.asked import BOTH_WAYS
 from linkladder.phrases import few_streams as say
 from linkladder.verdicts import SHORTFALL, Cause, ExperimentJudgement, Judgement, Verdict
 
 FULL = 0.95  # share of the required rate; in every trial of few streams on a clear link one way carried 0.96 or more
-OPEN = frozenset({Cause.SCATTERED, Cause.WORST_TRIAL})
+Runs = tuple[tuple[float, float], ...]  # spans of time, each from when to when
+ALIVE = 0.5  # share of the median second's rate; a way that carries as much has its acknowledgements come back
+OPEN = frozenset({Cause.SCATTERED, Cause.WORST_TRIAL, Cause.LEVEL_FELL})
 
 
 def excused(judged: Judgement, p: Experiment, trials: Iterable[TrialResult], needed: float) -> Judgement:
@@ -45,6 +48,21 @@ def excused(judged: Judgement, p: Experiment, trials: Iterable[TrialResult], nee
 def few(j: ExperimentJudgement) -> bool:
     """Whether too few streams left it open."""
     return j.judgement.cause is Cause.FEW_STREAMS
+
+
+def without_alive(runs: Runs, seconds: Iterable[Interval], p: Experiment, way: Direction) -> Runs:
+    """The dead seconds of one direction but for those in which the other one shows that the path was alive: few
+    streams leave a way empty, and what fills the other way is acknowledged over it.
+    """
+    back = [i for i in seconds if i.direction is not way and i.bytes]
+    if not _few(p) or p.protocol is not Protocol.TCP or not back:
+        return runs
+    usual = statistics.median(i.bps for i in back)
+    left = list(runs)
+    for full in (i for i in back if i.bps >= ALIVE * usual):
+        parts = [((a, min(b, full.start)), (max(a, full.end), b)) for a, b in left]
+        left = [(a, b) for pair in parts for a, b in pair if b > a]
+    return tuple(left)
 
 
 def surely_short(j: ExperimentJudgement) -> bool:

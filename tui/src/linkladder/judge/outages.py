@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import idle_round_trip, of_path, ways
+from linkladder.judge.few_streams import without_alive
 from linkladder.judge.stats import variance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import explained
@@ -97,6 +98,8 @@ def _away(rung: RungResult, deal: Contract, way: Direction, numbers: Collection[
                 ]  # a longer interval means that a clock jumped
                 measured += (span := sum(i.end - i.start for i in mine))
                 dead = dead_seconds(mine, _opens_until(t, e.parameters, rung))
+                if dead is not None:
+                    dead = _dead(without_alive(dead.runs, leg.outcome.intervals, e.parameters, way))
                 if dead is None:
                     continue
                 own = of_path(t, leg.path)  # another path's ends are no excuse
@@ -271,11 +274,15 @@ def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead 
             runs[-1][1] = end
         else:
             runs.append([start, end])
-    runs = [run for run in runs if run[1] - run[0] >= PIECE]
+    return _dead((start, end) for start, end in runs)
+
+
+def _dead(spans: Iterable[tuple[float, float]]) -> Dead | None:
+    runs = tuple((start, end) for start, end in spans if end - start >= PIECE)
     if not runs:
         return None
-    longest = max(runs, key=lambda r: r[1] - r[0])
-    return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0], tuple((a, b) for a, b in runs))
+    at, until = max(runs, key=lambda run: run[1] - run[0])
+    return Dead(sum(b - a for a, b in runs), until - at, at, runs)
 
 
 def by_chance(lost: int, sent: int, share: float) -> float:
