@@ -168,8 +168,8 @@ SAME_THING = {  # of one thing different parts of the house: its rules and its w
     "accounts", "appliance", "arranged", "as_sold", "besides_the_rate", "bundle_tables", "bundles", "ceilings",
     "changes", "circumstances", "company", "comparison", "compression", "cost_tables",
     "contradictions", "disks", "documents", "experiments", "few_streams", "firewall", "followups", "history",
-    "judgements", "limiters", "link", "loss_signs", "matrix", "member_down", "neighbours", "outages", "remedies",
-    "results", "rungs", "sizing", "stairs", "transactions", "udp", "upgrading",
+    "judgements", "limiters", "link", "loss_signs", "matrix", "member_down", "neighbours", "outages", "permitted_loss",
+    "remedies", "results", "rungs", "sizing", "stairs", "transactions", "udp", "upgrading",
 }  # fmt: skip
 A_TOOL_S = {"argv", "lines", "live", "output", "result", "saved"}  # in every room
 RIDDLES = {  # words that say nothing of what is done, or of what is held

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, replace
 
-from linkladder.judge import few_streams, remedies
+from linkladder.judge import few_streams, permitted_loss, remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import CALM, WARM, counted, direction_bps, ways
@@ -84,6 +84,7 @@ def judge_experiment(
         if silent and typical not in silent:
             decides = limiter(silent[0], p, contract, rung, direction, bounded)
     judged = _judge(result, usable, values, seen, decides, contract, direction, best, bounded)
+    judged = permitted_loss.excused(judged, p, decides, rung, contract, direction)
     if judged.verdict is Verdict.IMPOSSIBLE:
         judged = replace(judged, remedies=(*judged.remedies, compression(rung, direction, best)))
     return ExperimentJudgement(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import parameters, probed
 from linkladder.judge.few_streams import few, known_by_several, with_several
+from linkladder.judge.permitted_loss import with_more
 from linkladder.judge.to_tell import Asked, as_toml, like, probe, tcp_load, to_tell
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
 from linkladder.model.same_setting import same_load
@@ -39,6 +40,7 @@ def follow_ups(
         for j in chosen.values():
             if j.limiter is not None and (j.judgement.verdict is not Verdict.PASS or rung.name in GENERATOR):
                 asked += to_tell(j.limiter, rung, j, deal)
+            asked += with_more(j, parameters(rung, j.experiment))
     if rung.name is RungName.DC_LINK and not asked:
         asked += _repeats(rung, verdict, chosen)
     open_yet = [j for j in judged if few(j) and not known_by_several(rung)]

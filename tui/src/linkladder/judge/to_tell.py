@@ -67,6 +67,11 @@ def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Co
         yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
 
 
+def held_by_loss(limiter: Limiter | None) -> bool:
+    """Whether random loss is known to be what limits it, and no policer."""
+    return limiter is not None and limiter.kind is LimiterKind.LOSS and LimiterKind.POLICER not in limiter.candidates
+
+
 def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[Asked]:
     """Paced UDP below and above TCP's rate, up to the contract's; if done, more streams, as random loss slows each."""
     way = Direction(j.direction)

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     ONE_DIRECTION = "one direction"
     NO_TCP = "no TCP"
     FEW_STREAMS = "few streams"  # both ways at once, where some more may carry what these do not
+    PERMITTED_LOSS = "permitted loss"  # it holds few streams, and more may carry what these do not
     SILENCE = "silence"  # a connection came about, but nothing arrived, or nothing more
     OUTAGE = "outage"
     PEER_LOST = "peer lost"
