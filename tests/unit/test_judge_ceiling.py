@@ -112,6 +112,18 @@ def test_seed_judged_again_under_other_assumptions() -> None:
     assert judge_document(stored, Overrides(port_bps=25e9)).verdict is not Verdict.PASS
 
 
+def test_what_may_be_lost_is_shown_beside_what_was_sold() -> None:
+    """Else the reader of a report sees a PASS beside a loss, and not what it was held against."""
+    assumed = judge_document(freebsd_dci.document()).assumptions
+    assert assumed["loss at most"] == "0.1 %" and assumed["availability at least"] == "99.9 %"
+    assert "delay at most" not in assumed
+    stored = freebsd_dci.document()
+    contract = replace(stored.run.plan.contract, delay_ms=7.5, jitter_ms=0.5)
+    run = replace(stored.run, plan=replace(stored.run.plan, contract=contract))
+    sold = judge_document(replace(stored, run=run)).assumptions
+    assert (sold["delay at most"], sold["jitter at most"]) == ("7.50 ms", "0.500 ms")
+
+
 def test_seed_generator_would_be_strong_enough() -> None:
     by_name = {r.rung: r for r in judge_document(freebsd_dci.document()).rungs}
     assert by_name["same-host"].judgement.figures["headroom"] > 1.9

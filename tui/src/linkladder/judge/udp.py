@@ -58,9 +58,10 @@ def judge_udp(
     if above_contract(p, contract) and all(_sent_above(t, p, contract) for t in usable):
         said = say.more_than_contract(said) if loss > 0 else said
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    blame = [one for path in paths for one in _blamed(path, direction, contract)]
-    verdict = min((b[0] for b in blame), key=GRAVITY.index)
-    who = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
+    blame = [_blamed(path, direction, contract) for path in paths]
+    verdict = min((found for path in blame for found, _ in path), key=GRAVITY.index)
+    worst = (next((said for found, said in path if found is verdict and said), "") for path in blame)
+    who = "; ".join(dict.fromkeys(filter(None, worst)))
     if loss > 0:
         findings = (*findings, say.loses(loss, offered, who))
     counted = any(q.datagrams for q in trials)  # datagrams not counted may never have been sent
@@ -173,8 +174,8 @@ def _counting(end: EndRecord, counted: NicCounters) -> EndRecord:
 
 
 def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple[Verdict, str]]:
-    """The blame of each trial by itself; if no trial has any, that of all trials together."""
-    seen = [(t, paced(t, path.asked, direction)) for t in path.trials]
+    """The blame of each trial by itself, the one that lost most first; if no trial has any, that of all together."""
+    seen = sorted(((t, paced(t, path.asked, direction)) for t in path.trials), key=lambda one: -one[1].loss)
     blame = [_blame(t, q, direction, contract) for t, q in seen]
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
     if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):

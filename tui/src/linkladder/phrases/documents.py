@@ -114,6 +114,7 @@ def assumptions(deal: Contract) -> dict[str, str]:
     """What was assumed about the link, for a table: names and values."""
     layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
     rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
+    limits = {"delay at most": deal.delay_ms, "jitter at most": deal.jitter_ms}
     return {
         "port": units.rate(deal.port_bps),
         "contracted rate": rate,
@@ -123,6 +124,9 @@ def assumptions(deal: Contract) -> dict[str, str]:
         "IP version": str(deal.ip_version),
         "TCP timestamps": "on" if deal.timestamps else "off",
         "needed to pass": f"{100 * deal.pass_ratio:.4g} % of the ceiling",
+        "loss at most": f"{deal.loss_percent:g} %",
+        "availability at least": f"{deal.availability_percent:g} %",
+        **{name: units.milliseconds(most) for name, most in limits.items() if most is not None},
     }
 
 
