@@ -20,6 +20,7 @@ from linkladder.model import (
     End,
     Experiment,
     ExperimentResult,
+    Interval,
     Path,
     Protocol,
     RungName,
@@ -36,6 +37,7 @@ from linkladder.verdicts import ChangedFigure, DocumentJudgement, ExperimentJudg
 WAYS = tuple(Direction)
 ENDS = ((End.NEAR, "c1", ""), (End.FAR, "c2", "5 3"))
 DRAWN = 6  # most repeats in one chart
+REST = 0.5  # seconds; a tool's last line of less is no second of its own
 
 
 @dataclass(frozen=True)
@@ -300,6 +302,13 @@ def _telling(trials: list[TrialResult], way: Direction) -> list[TrialResult]:
     return [trials[n] for n in sorted((0, *others[: DRAWN - 1]))]
 
 
+def _whole_seconds(t: TrialResult, way: Direction) -> list[Interval]:
+    """The seconds of one direction without the rest of one that a tool may print last: it would look like an outage."""
+    seconds = [i for i in t.intervals if i.direction is way]
+    rest = len(seconds) > 1 and seconds[-1].end - seconds[-1].start < REST
+    return seconds[:-1] if rest else seconds
+
+
 def _chart(
     p: Experiment,
     way: Direction,
@@ -310,7 +319,7 @@ def _chart(
 ) -> str:
     lines = []
     for n, t in enumerate(trials):
-        points = [((i.start + i.end) / 2, i.bps) for i in t.intervals if i.direction is way]
+        points = [((i.start + i.end) / 2, i.bps) for i in _whole_seconds(t, way)]
         name = f"repeat {t.repeat + 1}" if len(trials) > 1 else "goodput"
         lines.append(svg.Line(name, tuple(points), f"c{3 + n % 2}" if n else "c0", svg.DASHES[n % 4], n > 0))
     typical = min(trials, key=lambda t: abs(direction_bps(t, p, way) - statistics.median(
