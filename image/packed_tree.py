@@ -16,17 +16,26 @@ from pathlib import Path
 
 
 def identity(path: str) -> tuple[str, str]:
-    """Commit ('' where none is told) and digest: of each file's name, kind, right to be run, and content."""
+    """Commit ('' where none is told) and digest: of each file's name, kind, right to be run, and content.
+
+    Raises tarfile.TarError where there is more in it than that says: as git packs trees, there never is.
+    """
     lines = []
+    seen = set()
     with tarfile.open(path) as tree:
         for member in tree:
             name = member.name.partition("/")[2]
+            if name in seen:
+                raise tarfile.TarError(f"it holds {member.name} twice")
+            seen.add(name)
             if member.isfile():
                 file = tree.extractfile(member)
                 content = hashlib.sha256(file.read() if file else b"").hexdigest()
                 lines.append(f"{'x' if member.mode & 0o100 else '-'} {content} {name}")
             elif member.issym():
                 lines.append(f"l {member.linkname} {name}")
+            elif not member.isdir():
+                raise tarfile.TarError(f"it holds {member.name}, which is no file, folder or symbolic link")
         commit = tree.pax_headers.get("comment", "")
     return commit, hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 

@@ -53,6 +53,45 @@ def test_a_file_that_differs_or_is_more_or_less_is_another_tree(change: dict[str
     assert done.returncode == 1 and "not the pinned ports tree: its digest is" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "why"),
+    [
+        ("net/more", tarfile.LNKTYPE, "holds freebsd-ports/net/more, which is no file, folder or symbolic link"),
+        ("net/more", tarfile.FIFOTYPE, "holds freebsd-ports/net/more, which is no file, folder or symbolic link"),
+        ("net/Makefile", tarfile.LNKTYPE, "holds freebsd-ports/net/Makefile twice"),
+        ("net/Makefile", tarfile.DIRTYPE, "holds freebsd-ports/net/Makefile twice"),
+    ],
+    ids=["a-hard-link", "a-fifo", "a-file-replaced", "a-file-taken-away"],
+)
+def test_what_the_digest_does_not_tell_is_in_no_tree(name: str, kind: bytes, why: str, tmp_path: Path) -> None:
+    good = told(packed(tmp_path / "a.tar", FILES)).stdout.split()[1]
+    path = packed(tmp_path / "b.tar", FILES)
+    with tarfile.open(path, "a:", format=tarfile.PAX_FORMAT) as tar:
+        member = tarfile.TarInfo(f"freebsd-ports/{name}")
+        member.type = kind
+        member.linkname = "freebsd-ports/textproc/py-rich/Makefile" if kind == tarfile.LNKTYPE else ""
+        tar.addfile(member)
+    done = told(path, "--digest", good)
+    assert done.returncode == 1 and f"{path} cannot be read: it {why}; remove it and try again" in done.stderr, done
+    assert done.stdout == ""
+
+
+def test_a_tree_as_git_packs_it_is_read(tmp_path: Path) -> None:
+    """With its folders, a symbolic link, a program, and the commit in a header of its own."""
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net/run").write_text("#!/bin/sh\n")
+    (tmp_path / "net/run").chmod(0o755)
+    (tmp_path / "net/link").symlink_to("run")
+    who = ["-c", "user.name=x", "-c", "user.email=x"]
+    for words in (["init", "-q"], ["add", "net"], [*who, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    pack = ["git", "archive", "--prefix=ports-main/", "-o", "tree.tar.gz", "HEAD"]
+    subprocess.run(pack, cwd=tmp_path, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True).stdout.strip()
+    done = told(tmp_path / "tree.tar.gz", "--commit", head)
+    assert done.returncode == 0 and done.stdout.split()[0] == head, done.stderr
+
+
 def test_another_commit_and_half_a_file_are_refused(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.tar.gz", FILES)
     done = told(path, "--commit", COMMIT[::-1])
