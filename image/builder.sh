@@ -113,11 +113,15 @@ carry_in() {
 		builder_run "rm -rf '$2' '$2.mark' && mkdir -p '$2' && tar -xf - -C '$2' && echo '$mark' >'$2.mark'"
 }
 
-# carry_file FILE - a packed tree into the builder's /build; not again what is there already.
+# carry_file FILE - a packed tree into the builder's /build; not again what is there already.  The builder looks at what
+# came: to it a connection that was cut is an end like any other.
 carry_file() {
 	mark=$(cksum <"$1")
-	[ "$(builder_run "cat '/build/${1##*/}.mark' 2>/dev/null" || true)" != "$mark" ] || return 0
-	builder_run "cat >'/build/${1##*/}' && echo '$mark' >'/build/${1##*/}.mark'" <"$1"
+	there=/build/${1##*/}
+	[ "$(builder_run "cat '$there.mark' 2>/dev/null" || true)" != "$mark" ] || return 0
+	builder_run "rm -f '$there.mark' && cat >'$there.new' && [ \"\$(cksum <'$there.new')\" = '$mark' ] &&
+		mv '$there.new' '$there' && echo '$mark' >'$there.mark'" <"$1" ||
+		die "$1 did not come whole into the builder; build again"
 }
 
 builder_tree() {

@@ -155,6 +155,33 @@ def test_an_interrupted_build_ends_the_builder(machine: Machine, builder: Path, 
     assert not machine.runs()
 
 
+def test_half_a_file_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    """The real function, over a connection that is cut after a thousand bytes, and then over one that is not."""
+    there = tmp_path / "build"
+    there.mkdir()
+    file = tmp_path / "source.tar.gz"
+    file.write_bytes(bytes(range(256)) * 16)
+
+    def carry(through: str) -> subprocess.CompletedProcess[str]:
+        script = f"""set -eu
+            work={tmp_path}/work
+            . image/lib.sh
+            . image/builder.sh
+            builder_run() {{ {through} | sh -c "$(echo "$1" | sed 's,/build/,{there}/,g')"; }}
+            options=$(carry_file {file}; echo carried)
+            echo "$options" """
+        return subprocess.run(["sh", "-c", script], cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    done = carry("head -c 1000")
+    assert done.returncode != 0 and f"{file} did not come whole into the builder" in done.stderr, done
+    assert not (there / "source.tar.gz").exists() and not (there / "source.tar.gz.mark").exists()
+    assert carry("cat").stdout == "carried\n" and (there / "source.tar.gz").read_bytes() == file.read_bytes()
+    # What is there is not carried again; what was there and is being replaced is not there meanwhile.
+    assert carry("head -c 1000").stdout == "carried\n"
+    file.write_bytes(b"another" * 1000)
+    assert carry("head -c 1000").returncode != 0 and not (there / "source.tar.gz.mark").exists()
+
+
 @pytest.mark.parametrize("released", [True, False], ids=["released", "patched"])
 def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     machine: Machine, builder: Path, sets: Path, packages: Path, tmp_path: Path, released: bool
