@@ -264,8 +264,8 @@ fetch_in_vm() {
 	builder_tree
 	builder_run 'mkdir -p /build/fetch/distfiles && cat >/build/fetch/ports.tar.gz' <"$1/ports.tar.gz"
 	# shellcheck disable=SC2016  # the builder expands it
-	builder_run 'cd /build/tree && top=$PWD here=$PWD/image work=/build/work && . image/lib.sh && . image/stages.sh &&
-		. image/fetch.sh && fetch_distfiles /build/fetch' >&2
+	builder_run 'set -eu; cd /build/tree; top=$PWD here=$PWD/image work=/build/work; . image/lib.sh; . image/stages.sh
+		. image/fetch.sh; fetch_distfiles /build/fetch' >&2
 	builder_poudriere
 	builder_run 'tar -C /build/fetch/distfiles -cf - .' | tar -C "$1/distfiles" -xf -
 	# Its next boot is a first one again, wherever that is: it takes the key of whoever builds there, and has none now.

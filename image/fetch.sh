@@ -93,6 +93,7 @@ fetch_distfiles() {
 	mkdir -p "$work/fetch-ports"
 	tar -xf "$1/ports.tar.gz" --strip-components 1 -C "$work/fetch-ports"
 	cp -Rp "$top/ports/textproc/py-textual" "$work/fetch-ports/textproc/"
+	missing=''
 	while read -r origin; do
 		case $origin in
 		net-mgmt/linkladder) origin=devel/py-hatchling ;;
@@ -103,8 +104,10 @@ fetch_distfiles() {
 		*@*) flavor=FLAVOR=${origin#*@} ;;
 		esac
 		make -C "$work/fetch-ports/${origin%@*}" ${flavor:+"$flavor"} PORTSDIR="$work/fetch-ports" DISTDIR="$1/distfiles" \
-			BATCH=yes __MAKE_CONF="$top/ports/make.conf" fetch-recursive </dev/null
+			BATCH=yes __MAKE_CONF="$top/ports/make.conf" fetch-recursive </dev/null || missing="$missing ${origin%@*}"
 	done <"$top/ports/pkglist"
+	[ -z "$missing" ] || die "the distfiles of these ports could not all be fetched, what each said stands above:$missing.
+  Try again: what came is kept"
 }
 
 # The published digest of the builder image, for the pinned release.

@@ -230,3 +230,25 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     assert pinned.returncode == 0, pinned.stderr
     other = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin[::-1])
     assert other.returncode == 3 and "not the pinned ports tree" in other.stderr
+
+
+def test_a_folder_that_lacks_a_distfile_is_not_complete(machine: Machine, builder: Path, tmp_path: Path) -> None:
+    """Wherever in the list it fails: what can be fetched is, all that cannot is named, and only then it ends."""
+    packed(tmp_path / "ports.tar.xz", {"ports/textproc/Makefile": b""})
+    packed(tmp_path / "source.tar.xz", {"source/sys/conf/newvers.sh": b""})
+    settings = {f"LL_{tree.upper()}_URL": f"file://{tmp_path}/{tree}.tar.xz" for tree in ("ports", "source")}
+    fails = "case $2 in */benchmarks/iperf | */sysutils/py-psutil) echo 'timed out' >&2; exit 1 ;; esac\n"
+    came = f'echo x >\'{machine.room}/build/fetch/distfiles/\'"$(basename "$2")"\n'
+    machine.program(machine.freebsd.programs / "make", fails + came)
+    folder = tmp_path / "offline"
+    done = machine.build("fetch", folder, "--unpinned", "--builder", builder, **settings)
+    assert done.returncode == 3 and "is complete" not in done.stderr, done.stderr
+    assert "could not all be fetched, what each said stands above: benchmarks/iperf sysutils/py-psutil." in done.stderr
+    assert not (folder / "SHA256SUMS").exists() and not machine.runs()
+    ports = {Path(port.partition("@")[0]).name for port in (TOP / "ports/pkglist").read_text().split()}
+    there = {path.name for path in (machine.room / "build/fetch/distfiles").iterdir()}
+    assert there == ports - {"iperf", "py-psutil", "linkladder"} | {"py-hatchling"}
+    # Tried again with a network that is there
+    machine.program(machine.freebsd.programs / "make", came)
+    again = machine.build("fetch", folder, "--unpinned", "--builder", builder, **settings)
+    assert again.returncode == 0 and f"{folder} is complete" in again.stderr, again.stderr
