@@ -33,6 +33,14 @@ def test_disks_with_what_is_on_them() -> None:
     assert EMPTY.content == "no partitions and no label" and EMPTY.title == "vtbd0, 12.0 GB"
 
 
+@pytest.mark.parametrize("name", ["mfid0", "mfisyspd0", "xbd0", "aacd0", "ipsd0", "idad0", "mlxd0"])
+def test_a_controllers_own_volumes_are_disks_too(name: str) -> None:
+    mesh = MESH.replace("da0", name).replace("VMware Virtual disk", "PERC H730")
+    volume = disks_of(mesh, {name})[-1]
+    assert (volume.name, volume.maker, volume.used) == (name, "PERC H730", True)
+    assert volume.parts == (Part("efi", 272629760, device=f"{name}p1"),)
+
+
 def test_a_description_that_cannot_be_read_has_no_disks() -> None:
     assert disks_of("", set()) == disks_of("<mesh>", set()) == ()
 

@@ -287,6 +287,17 @@ def test_the_disks_of_the_running_system_are_known_through_their_labels() -> Non
     }
 
 
+@pytest.mark.parametrize(
+    "driver", ["da", "ada", "nda", "nvd", "vtbd", "mmcsd", "mfid", "mfisyspd", "xbd", "aacd", "ipsd", "idad", "mlxd"]
+)
+def test_each_kind_of_disk_that_the_kernel_knows_is_one(driver: str) -> None:
+    """Such as the mfid0 of a server whose controller shows its volumes itself."""
+    assert disks.split(f"{driver}0", "disk") == (f"{driver}0", "")
+    assert disks.split(f"{driver}12p3", "disk") == (f"{driver}12", "p3")
+    mounts = f"/dev/{driver}0p3\t/\tufs\trw\t1 1\n/dev/ufs/kept\t/x\tufs\trw\t1 1\n"
+    assert disks.disks_of(mounts, "", f"ufs/kept  N/A  {driver}1p1\n", "") == {f"{driver}0", f"{driver}1"}
+
+
 @pytest.mark.parametrize("name", ["", "da", "da0x", "sda", "md0", "da0/../x", "cd0", "da0p", "zvol", "da1p1"])
 def test_odd_disk_names_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(disks, "DEVICES", str(tmp_path))

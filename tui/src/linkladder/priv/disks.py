@@ -7,7 +7,8 @@ import os
 from linkladder.priv.checks import DIGITS, LETTERS, Refused, word
 from linkladder.priv.running import capture
 
-DRIVERS = ("da", "ada", "nda", "nvd", "vtbd", "mmcsd")
+# What GENERIC's drivers call their disks: most by CAM (da, ada, nda), controllers with volumes of their own otherwise.
+DRIVERS = ("da", "ada", "nda", "nvd", "vtbd", "mmcsd", "mfid", "mfisyspd", "xbd", "aacd", "ipsd", "idad", "mlxd")
 DEVICES = "/dev"
 
 
