@@ -254,6 +254,35 @@ def test_the_measuring_user_has_a_place_of_a_fixed_size(tmp_path: Path) -> None:
     assert measure_place(tmp_path, in_memory=True) == [in_memory]
 
 
+@pytest.mark.parametrize(
+    ("sector", "reached", "why"),
+    [("4096", False, "null has sectors of 4096 bytes, and a system on it would not start"), ("512", True, "in use?")],
+)
+def test_a_disk_that_would_not_start_is_left_as_it_is(tmp_path: Path, sector: str, reached: bool, why: str) -> None:
+    """The real script as far as to where it takes the disk's partitions away, which here cannot be."""
+    programs, said = tmp_path / "bin", tmp_path / "said"
+    programs.mkdir()
+    stand_ins = {
+        "id": "echo 0",
+        "diskinfo": f"printf 'null\\t{sector}\\t8000000000\\t1\\n'",
+        "mount": "printf '/dev/iso9660/LINKLADDER\\t/\\tcd9660\\tro\\n'",
+        "glabel": "true",
+        "gpart": f'echo "$*" >>{said}; [ "$1" = show ]',
+        "dd": f'echo dd "$*" >>{said}',
+    }
+    for name, text in stand_ins.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / "MANIFEST").write_text("linkladder.tzst\n")
+    text = (OVERLAY / "usr/local/libexec/linkladder-install").read_text()
+    text = text.replace("sets=/usr/freebsd-dist", f"sets={tmp_path}").replace("/var/run/", f"{tmp_path}/")
+    env = {"PATH": f"{programs}:/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text, "linkladder-install", "null"], capture_output=True, text=True, env=env)
+    assert done.returncode == 1 and why in done.stderr, done
+    assert (said.exists() and "destroy -F null" in said.read_text()) is reached
+    assert reached or ("nvmecontrol format" in done.stderr and "choose another disk" in done.stderr)
+
+
 def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:
     """As docs/security.md has it: no login on the serial line, and single user mode asks for no password."""
     lines = [line.split() for line in (OVERLAY / "etc/ttys").read_text().splitlines() if line[:1] not in ("", "#")]

@@ -30,6 +30,10 @@ def test_disks_with_what_is_on_them() -> None:
     assert [d.partitioned for d in (first, stick, camera, backup)] == [True, True, False, True]
     assert camera.content == "a file system on the whole disk, 3.75 GB (CAMERA)"
     assert backup.content == "partitions freebsd-ufs 3.73 GB (backup)"
+    wide = MESH.replace(
+        "</mediasize>\n   <config><descr>San", "</mediasize><sectorsize>4096</sectorsize><config><descr>San"
+    )
+    assert disks_of(wide, set())[1].title == "da1, 29.3 GB, SanDisk Ultra Fit, sectors of 4096 bytes"
     assert EMPTY.content == "no partitions and no label" and EMPTY.title == "vtbd0, 12.0 GB"
 
 

@@ -32,11 +32,13 @@ class Disk:
     parts: tuple[Part, ...] = ()
     used: bool = False
     partitioned: bool = False  # it has a partition table, which may be empty
+    sector: int = 512  # bytes
 
     @property
     def title(self) -> str:
-        """The disk's name, size and maker, such as 'da0, 12 GB, QEMU HARDDISK'."""
-        return ", ".join(word for word in (self.name, units.size(self.size), self.maker) if word)
+        """The disk's name, size and maker, such as 'da0, 12 GB, QEMU HARDDISK', and what is odd about its sectors."""
+        odd = f"sectors of {self.sector} bytes" if self.sector != 512 else ""
+        return ", ".join(word for word in (self.name, units.size(self.size), self.maker, odd) if word)
 
     @property
     def content(self) -> str:
@@ -100,5 +102,6 @@ def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
         if whole and size:
             maker = " ".join(provider.findtext("config/descr", "").split())
             on_it = parts.get(name) or ([Part("", size, labels[name], name)] if name in labels else [])
-            found.append(Disk(name, size, maker, tuple(on_it), name in used, name in parts))
+            sector = int(provider.findtext("sectorsize", "512"))
+            found.append(Disk(name, size, maker, tuple(on_it), name in used, name in parts, sector))
     return tuple(sorted(found, key=lambda disk: (DRIVERS.index(disk.name.rstrip("0123456789")), disk.name)))
