@@ -254,6 +254,39 @@ def test_the_measuring_user_has_a_place_of_a_fixed_size(tmp_path: Path) -> None:
     assert measure_place(tmp_path, in_memory=True) == [in_memory]
 
 
+def test_state_of_a_read_only_medium_says_why_it_is_in_memory(tmp_path: Path) -> None:
+    """The real functions, as a boot from the ISO runs them one after the other: llstate finds a state mounted."""
+    live, later = ((OVERLAY / "etc/rc.d" / name).read_text() for name in ("lllive", "llstate"))
+    start = live[live.index("lllive_start()") : live.index("load_rc_config")]
+    later = later[later.index("llstate_mount()") : later.index("# What only this machine has")]
+    state = tmp_path / "state"
+    for folder in (tmp_path / "etc", state):
+        folder.mkdir(exist_ok=True)
+    stand_ins = f"""
+        state={state} measure={state}/measure measure_size=16
+        llstate_make() {{ return 1; }}
+        lllive_cover() {{ :; }}
+        kill() {{ :; }}
+        mdconfig() {{ echo mdconfig "$@" >>{tmp_path}/said; return 1; }}
+        mount() {{
+            if [ "$1" != -p ]; then echo mount "$@" >>{tmp_path}/said; return; fi
+            printf '/dev/cd0\\t/\\tcd9660\\tro\\t0\\t0\\n'
+            ! grep -q ' {state}$' {tmp_path}/said 2>/dev/null || printf 'tmpfs\\t{state}\\ttmpfs\\trw\\t0\\t0\\n'
+        }}
+    """
+    start = start.replace("/etc/", f"{tmp_path}/etc/").replace("/state", str(state))
+    script = f"{stand_ins}\n{start}\n{later}\nlllive_start && llstate_mount && llstate_measure"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done
+    assert (state / "in-memory").read_text() == "what is running was started from a read-only medium\n"
+    said = (tmp_path / "said").read_text().splitlines()
+    assert said[-2:] == [
+        f"mount -t tmpfs -o size=512m tmpfs {state}",
+        f"mount -t tmpfs -o nosuid,noexec,size=16m tmpfs {state}/measure",
+    ]
+    assert not (state / "measure.ufs").exists() and "mdconfig" not in " ".join(said)
+
+
 @pytest.mark.parametrize(
     ("sector", "reached", "why"),
     [("4096", False, "null has sectors of 4096 bytes, and a system on it would not start"), ("512", True, "in use?")],
