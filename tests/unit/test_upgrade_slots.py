@@ -268,7 +268,7 @@ marks = Path(sys.argv[1])
 rows = dict(line.split(":") for line in marks.read_text().splitlines())
 words = sys.argv[2:]
 if words[0] == "status":
-    print("  vtbd0p3  OK  vtbd0\\n  vtbd0p4  OK  vtbd0")
+    print("  vtbd0p3  OK  vtbd0\\n  vtbd0p4  OK  vtbd0\\n    da0p3  OK  da0")
 elif words[0] == "show":
     for index, label in (("3", "llroot"), ("4", "llroot2"), ("5", "llstate")):
         third = label if words[1] == "-lp" else "freebsd-ufs"
@@ -292,9 +292,14 @@ else:
 
 
 def slot_script(
-    tmp_path: Path, words: Sequence[str], marks: str, root: str = "vtbd0p4", su: str = "echo healthy"
+    tmp_path: Path,
+    words: Sequence[str],
+    marks: str,
+    root: str = "vtbd0p4",
+    su: str = "echo healthy",
+    stick: str = "backup",
 ) -> str:
-    """The marks afterwards."""
+    """The marks afterwards; `stick`: the volume name of what is on another disk."""
     folder = tmp_path / "bin"
     folder.mkdir(exist_ok=True)
     (tmp_path / "fake.py").write_text(FAKE)
@@ -303,7 +308,9 @@ def slot_script(
         "gpart": f'exec {sys.executable} {tmp_path}/fake.py {tmp_path}/marks "$@"',
         "mount": f"printf '/dev/{root}\\t/\\tufs\\trw\\n'",
         "pgrep": "echo 123",
-        "logger": ":",
+        "glabel": "echo '  ufs/linkladder  N/A  vtbd0p3'",
+        "fstyp": f'case $2 in /dev/da0p3) echo "ufs {stick}" ;; *) echo "ufs linkladder" ;; esac',
+        "logger": f'echo "$3" >>{tmp_path}/logged',
         "su": su,
         "reboot": f"echo reboot >>{tmp_path}/rebooted; kill $PPID",
         "sync": ":",
@@ -361,3 +368,15 @@ def test_of_two_that_would_start_the_one_that_runs_does(tmp_path: Path) -> None:
     }
     for marks, after in settled.items():
         assert slot_script(tmp_path, ["settle"], marks) == after
+
+
+def test_the_marks_of_a_disk_are_left_where_the_system_may_be_another_disks(tmp_path: Path) -> None:
+    """A live stick in a machine whose disk was written from an image too: by their name / may be the disk's."""
+    marks, name = "3:\n4:bootme\n", "ufs/linkladder"
+    assert slot_script(tmp_path, ["settle"], marks, root=name, stick="linkladder") == "3: 4:bootme"
+    (line,) = (tmp_path / "logged").read_text().splitlines()
+    assert line == "the boot marks are left as they are: systems of one name are on da0 vtbd0"
+    # One disk with both systems, or another name, says which is meant.
+    assert slot_script(tmp_path, ["settle"], marks, root=name) == "3:bootme 4:"
+    assert slot_script(tmp_path, ["settle"], marks, root="vtbd0p3", stick="linkladder") == "3:bootme 4:"
+    assert len((tmp_path / "logged").read_text().splitlines()) == 1
