@@ -17,7 +17,9 @@ SOLD = 957e6  # bit/s of UDP
 def paced(way: Direction, bps: float, lost: float) -> ExperimentResult:
     sent = round(bps * 10 / 8 / 1470)
     p = Experiment(f"udp-{bps:.0f}-{way}", protocol=Protocol.UDP, direction=way, udp_rate_bps=bps, repeats=2)
-    made = (trial(bps * (1 - lost), way, n, lost=round(sent * lost) + n, datagrams=sent + n) for n in range(2))
+    made = (
+        trial(bps * (1 - lost), way, n, lost=round(sent * lost) + n * (lost > 0), datagrams=sent + n) for n in range(2)
+    )
     return ExperimentResult(p, tuple(made))
 
 
@@ -58,6 +60,13 @@ def test_what_many_streams_carry_decides() -> None:
 
 def test_more_loss_than_is_permitted_fails() -> None:
     assert judge_document(link({2: 140}, lost=3e-3)).verdict is Verdict.FAIL
+
+
+def test_bursts_that_only_tcp_sends_are_no_permitted_loss() -> None:
+    of_udp = {way: [paced(way, share * SOLD, 0.0) for share in (0.5, 0.9)] for way in (F, R)}
+    clean = [one for way in (F, R) for one in (*of_udp[way], load(way, 2, 140))]
+    made = document(both(RungName.SAME_HOST, 4e9), rung(RungName.DC_LINK, ping(RTT), *clean))
+    assert judge_document(made).judgement.cause is not Cause.PERMITTED_LOSS
 
 
 @pytest.mark.parametrize("shares", [(), (0.5, 0.6)])
