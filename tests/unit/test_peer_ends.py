@@ -11,6 +11,7 @@ from pathlib import Path as File
 import pytest
 
 from linkladder import tools, wire
+from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault
 from linkladder.model import End, Experiment, Path
 from linkladder.peer import connector, ends
@@ -96,6 +97,30 @@ async def test_what_a_peer_says_does_not_steer_the_terminal() -> None:
     assert seen.value.holder == "a\ufffd"
     with pytest.raises(ends.PeerLost, match=r"no .room"):
         await ends.FarEnd.open("beta", [sys.executable, "-c", "raise SystemExit('no \\x1broom')"])
+
+
+NEW = {**OLD, "protocol": wire.PROTOCOL, "cores": 1}
+
+
+@pytest.mark.parametrize("address", ["x", "", "10.0.0.1.2", "10.0.0.1/24"])
+async def test_an_end_that_announces_what_is_no_address_is_given_up(address: str) -> None:
+    """By these addresses a run lays its paths."""
+    with pytest.raises(ends.PeerLost, match="which is no address"):
+        await ends.FarEnd.open("beta", answering(json.dumps({"id": 1, "ok": {**NEW, "addresses": [address]}})))
+
+
+def test_an_answer_has_no_halves_of_characters_that_no_file_takes() -> None:
+    answer = wire.read_answer(b'{"id": 1, "ok": {"argv": ["iperf", "\\uD800-", "\\ud83d\\ude00"]}}')
+    assert isinstance(answer, wire.Answer)
+    assert str(answer.value).encode() and answer.value["argv"][2] == "\N{GRINNING FACE}"
+    assert "?" in answer.value["argv"][1]
+
+
+def test_of_a_port_only_what_has_a_meaning_is_taken() -> None:
+    answer = wire.read_answer(b'{"id": 1, "ok": {"state": "x", "detail": ""}}')
+    assert isinstance(answer, wire.Answer)
+    with pytest.raises(CodecError):
+        answer.reply_to(wire.Probe("10.0.0.1", "10.0.0.2", 5201, "00" * 16, False))
 
 
 def test_a_peer_waits_longer_for_a_lease_than_its_undo_may_take_to_start() -> None:

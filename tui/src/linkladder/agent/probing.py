@@ -17,6 +17,8 @@ import secrets
 import socket
 from collections.abc import Callable
 
+from linkladder.wire import PortState
+
 TIMEOUT = 4.0  # seconds; a busy small machine takes two to answer, and SYNs are repeated after 1 and 3
 CALLERS = 256  # callers that a listener serves at once; another one replaces the oldest
 HELLO, PROOF, WELCOME = b"linkladder?", b"linkladder=", b"linkladder!"
@@ -108,8 +110,8 @@ class ProbeListener:
 
 async def probe(
     local: str, remote: str, port: int, udp: bool, key: bytes, role: bytes, may_meet: Callable[[bytes], bool]
-) -> tuple[str, str]:
-    """The result ('open', 'refused', 'filtered' or 'unreachable') and the system's message.
+) -> tuple[PortState, str]:
+    """The result and the system's message.
 
     It is 'open' only if the other side has proved that it has the trial's key, as an end that this one may meet.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from linkladder import __version__, host, measurer, wire
@@ -103,6 +104,7 @@ class FarEnd:
         try:
             hello = wire.Hello(PROTOCOL, __version__, own_name or "near")
             end.hello = await end.ask(hello)
+            _check_addresses(name, end.hello.addresses)
             end._tasks.append(asyncio.create_task(end._keep_alive()))
         except BaseException:
             await end.close()
@@ -225,6 +227,15 @@ class FarEnd:
             self._fail(self._lost)
         await self._process.wait()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _check_addresses(name: str, announced: Iterable[str]) -> None:
+    """Give an end up that announces what is no address, as paths are laid by what it announces."""
+    for one in announced:
+        try:
+            ipaddress.ip_address(one)
+        except ValueError:
+            raise PeerLost(f"{name} announces {one_line(one[:40])!r}, which is no address") from None
 
 
 def _check_protocol(name: str, said: Any) -> None:

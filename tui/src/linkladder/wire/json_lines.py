@@ -118,7 +118,13 @@ def _object(line: bytes) -> dict[str, Any]:
         raise WireError(f"not a JSON line: {str(error)[:100]}") from None
     if not isinstance(message, dict):
         raise WireError("expected an object")
-    return message
+    return message if b"\\ud" not in line.lower() else _writable(message)
+
+
+def _writable(message: dict[str, Any]) -> dict[str, Any]:
+    """The same with a question mark for each half of a character, which JSON can name and no file or screen takes."""
+    whole: dict[str, Any] = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
+    return whole
 
 
 def _is_text(line: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from linkladder.model import CoreLoad, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.tools import ToolVersions
@@ -50,11 +51,14 @@ class RouteReply:
     owner: str
 
 
+PortState = Literal["open", "refused", "filtered", "unreachable"]
+
+
 @dataclass(frozen=True)
 class ProbeReply:
     """What probing a port showed."""
 
-    state: str  # "open" | "refused" | "filtered" | "unreachable"
+    state: PortState
     detail: str = ""
 
 
