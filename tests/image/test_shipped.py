@@ -224,8 +224,8 @@ def test_logs_are_trimmed_between_trials_and_before_they_fill_the_disk(tmp_path:
     assert said.read_text().splitlines() == [*["sleep 60"] * after, "trimmed", "sleep 60"]
 
 
-# What rc.d/routing and rc.d/netoptions set whenever they run, which is also after System > Addresses: the variable that
-# they ask, and what they make of each of its values.
+# What rc.d/routing and rc.d/netoptions set whenever they run, which is at every boot: the variable that they ask, and
+# what they make of each of its values.
 LAST_WORD = {
     "net.inet.icmp.drop_redirect": ("icmp_drop_redirect", {"YES": "1", "NO": "0", "auto": "0"}, "auto"),
     "net.inet.icmp.log_redirect": ("icmp_log_redirect", {"YES": "1", "NO": "0"}, "NO"),

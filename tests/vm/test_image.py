@@ -95,7 +95,7 @@ def test_the_network_of_a_first_boot(booted: Machine) -> None:
     ids=lambda verbs: str(verbs[0]).split()[0],
 )
 def test_every_setting_holds_after_what_the_console_offers(booted: Machine, verbs: tuple[str, ...]) -> None:
-    """rc.d sets some of them anew when an address changes, and an adapter starts anew with its MTU."""
+    """An adapter starts anew with an address and with its MTU, and rc.d or its driver could undo some of them then."""
     shell = booted.root()
     before = {name for name, state, _ in in_force(shell) if state == "in force"} - {"hostname"}
     named = shell.run("hostname")[1].strip()

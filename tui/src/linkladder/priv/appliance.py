@@ -10,11 +10,9 @@ from linkladder.priv.checks import (
     DIGITS,
     LETTERS,
     Refused,
-    address,
     exactly,
     host_name,
     interface,
-    number,
     one_of,
     word,
 )
@@ -82,31 +80,7 @@ def host_name_steps(args: list[str]) -> list[Step]:
     return [assign(f"hostname={name}"), ["/bin/hostname", name]]
 
 
-def address_steps(args: list[str]) -> list[Step]:
-    """address INTERFACE dhcp | none | static ADDRESS/PREFIX [ROUTER]"""
-    exactly(args[:2], "interface", "method")
-    name = interface(args[0])
-    method = one_of(args[1], "method", ("dhcp", "none", "static"))
-    restart: list[Step] = [[SERVICE, "netif", "restart", name], [SERVICE, "routing", "restart"]]
-    if method != "static":
-        exactly(args, "interface", "method")
-        return [assign(f"ifconfig_{_rc(name)}={'DHCP' if method == 'dhcp' else 'up'}"), *restart]
-    exactly(args[:3], "interface", "method", "address")
-    plain, _, prefix = args[2].partition("/")
-    six = ":" in address(plain)
-    number(prefix, "prefix", 1, 128 if six else 32)
-    setting = f"ifconfig_{_rc(name)}_ipv6=inet6" if six else f"ifconfig_{_rc(name)}=inet"
-    steps: list[Step] = [assign(f"{setting} {plain}/{prefix}")]
-    if len(args) > 3:
-        exactly(args, "interface", "method", "address", "router")
-        router = address(args[3], "router")
-        if (":" in router) != six:
-            raise Refused("router", "is of the other IP version")
-        steps.append(assign(f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"))
-    return [*steps, *restart]
-
-
-def _rc(name: str) -> str:
+def in_rc_conf(name: str) -> str:
     """The name as part of a variable in rc.conf, with an underscore for each character that is not allowed there."""
     return "".join(c if c in LETTERS + DIGITS else "_" for c in name)
 
@@ -115,14 +89,14 @@ def frames_steps(args: list[str]) -> list[Step]:
     """frames INTERFACE 1500 | 9000: now and after every boot (lltune reads it)"""
     exactly(args, "interface", "mtu")
     name, size = measuring_adapter(args[0]), one_of(args[1], "mtu", FRAMES)
-    return [["/sbin/ifconfig", name, "mtu", size], assign(f"linkladder_mtu_{_rc(name)}={size}")]
+    return [["/sbin/ifconfig", name, "mtu", size], assign(f"linkladder_mtu_{in_rc_conf(name)}={size}")]
 
 
 def offloads_steps(args: list[str]) -> list[Step]:
     """offloads INTERFACE FLAG=on|off ...: now and after every boot, beside those kept before (lltune reads it)"""
     exactly(args[:2], "interface", "offload")
     name = measuring_adapter(args[0])
-    kept = f"linkladder_offloads_{_rc(name)}"
+    kept = f"linkladder_offloads_{in_rc_conf(name)}"
     wanted = {word.removeprefix("-"): word for word in setting(kept).split()}
     for text in args[1:]:
         flag, _, state = text.partition("=")

@@ -115,6 +115,12 @@ def _cpuset(system: str, args: list[str]) -> list[Step]:
     return [lambda: _write(f"/proc/irq/{irq}/smp_affinity_list", where)]
 
 
+def _address(args: list[str]) -> list[Step]:
+    from linkladder.priv import interface_addresses  # imported late, for the same reason
+
+    return interface_addresses.address_steps(args)
+
+
 def _accept(args: list[str]) -> list[Step]:
     from linkladder.priv import accepted  # imported late, for the same reason
 
@@ -151,7 +157,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "trial-open": (MEASURE, firewall.open_steps),
     "trial-close": (MEASURE, firewall.close_steps),
     "hostname": _operator(appliance.host_name_steps),
-    "address": _operator(appliance.address_steps),
+    "address": _operator(_address),
     "frames": _operator(appliance.frames_steps),
     "offloads": _operator(appliance.offloads_steps),
     "congestion": _operator(appliance.congestion_steps),

@@ -1,0 +1,97 @@
+"""An address for one interface: what of the routes goes with it, and what stays as it is."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from linkladder.priv import appliance, interface_addresses, verbs
+
+TABLES = {"inet": "Internet", "inet6": "Internet6"}
+NETIF = "/usr/sbin/service netif restart {}".format
+
+
+class System:
+    """An appliance with some default routes in force and an rc.conf of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "rc.conf"
+        self.conf(linkladder_management="vmx0", ifconfig_vmx0="DHCP")
+        self.routes: dict[str, list[tuple[str, str]]] = {"inet": [("10.0.0.1", "vmx0")], "inet6": []}
+
+    def conf(self, **settings: str) -> None:
+        self.file.write_text("".join(f'{name}="{value}"\n' for name, value in settings.items()))
+
+    def netstat(self, argv: list[str]) -> str:
+        """As FreeBSD 15.1's netstat prints it with -W."""
+        assert argv[:3] == ["/usr/bin/netstat", "-rnW", "-f"]
+        rows = [("Destination", "Gateway", "Flags", "Nhop#", "Mtu", "Netif", "Expire")]
+        rows += [("default", gateway, "UGS", "5", "1500", card) for gateway, card in self.routes[argv[3]]]
+        rows += [("10.0.0.0/24", "link#1", "U", "1", "1500", "vmx0")]
+        return f"Routing tables\n\n{TABLES[argv[3]]}:\n" + "".join("   ".join(row) + "\n" for row in rows)
+
+    def steps(self, *args: str) -> list[str]:
+        steps = verbs.build("operator", "address", list(args), "FreeBSD")
+        assert all(isinstance(step, list) for step in steps)
+        said = [" ".join(step) for step in steps if isinstance(step, list)]
+        return [line.replace(f"/usr/sbin/sysrc -f {self.file} ", "sysrc ") for line in said]
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> System:
+    made = System(tmp_path)
+    monkeypatch.setattr(appliance, "RC_CONF", str(made.file))
+    monkeypatch.setattr(interface_addresses, "capture", made.netstat)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda name: ["lo0", "vmx0", "vmx1"].index(name))
+    return made
+
+
+def test_an_address_without_a_router_leaves_every_other_route_alone(system: System) -> None:
+    assert system.steps("vmx1", "static", "10.9.0.2/24") == ["sysrc ifconfig_vmx1=inet 10.9.0.2/24", NETIF("vmx1")]
+
+
+@pytest.mark.parametrize("method", ["dhcp", "none", "static 10.0.0.1/24", "static 10.0.0.1/24 10.0.0.254"])
+def test_no_change_of_an_address_restarts_or_flushes_routing(system: System, method: str) -> None:
+    said = system.steps("vmx1", *method.split())
+    assert NETIF("vmx1") in said
+    assert not [line for line in said if "routing" in line or "flush" in line]
+
+
+def test_a_router_takes_the_place_of_the_default_route_that_is_in_force(system: System) -> None:
+    assert system.steps("vmx1", "static", "10.9.0.2/24", "10.9.0.1")[-4:] == [
+        "sysrc defaultrouter=10.9.0.1",
+        NETIF("vmx1"),
+        "/sbin/route -n delete -inet default 10.0.0.1",
+        "/sbin/route -n add -inet default 10.9.0.1",
+    ]
+    system.routes["inet"] = []
+    assert system.steps("vmx1", "static", "10.9.0.2/24", "10.9.0.1")[-2:] == [
+        NETIF("vmx1"),
+        "/sbin/route -n add -inet default 10.9.0.1",
+    ]
+
+
+def test_each_ip_version_has_its_own_default_route(system: System) -> None:
+    system.routes["inet6"] = [("fe80::1%vmx0", "vmx0"), ("link#1", "vmx0")]
+    assert system.steps("vmx1", "static", "fd00::2/64", "fd00:0::1")[-5:] == [
+        "sysrc ipv6_defaultrouter=fd00:0::1",
+        NETIF("vmx1"),
+        "/sbin/route -n delete -inet6 default fe80::1%vmx0",
+        "/sbin/route -n delete -inet6 default",
+        "/sbin/route -n add -inet6 default fd00:0::1",
+    ]
+
+
+def test_the_default_route_through_an_interface_comes_back_with_it(system: System) -> None:
+    """Another address of the management adapter's must not cost its router of the other IP version."""
+    system.conf(linkladder_management="vmx0", ifconfig_vmx0="inet 10.0.0.5/24", defaultrouter="10.0.0.1")
+    assert system.steps("vmx0", "static", "fd00::5/64") == [
+        "sysrc ifconfig_vmx0_ipv6=inet6 fd00::5/64",
+        "/sbin/route -n delete -inet default 10.0.0.1",
+        NETIF("vmx0"),
+        "/sbin/route -n add -inet default 10.0.0.1",
+    ]
+    system.routes["inet"] = [("10.0.0.1", "vmx1")]
+    assert system.steps("vmx0", "static", "fd00::5/64")[1:] == [NETIF("vmx0")]
