@@ -95,3 +95,18 @@ def test_the_default_route_through_an_interface_comes_back_with_it(system: Syste
     ]
     system.routes["inet"] = [("10.0.0.1", "vmx1")]
     assert system.steps("vmx0", "static", "fd00::5/64")[1:] == [NETIF("vmx0")]
+
+
+@pytest.mark.parametrize(("method", "value"), [("none", "up"), ("dhcp", "DHCP")])
+def test_an_interface_without_a_fixed_address_has_none_of_ipv6_either(system: System, method: str, value: str) -> None:
+    """sysrc fails over a variable that is not there, and is not asked to remove one."""
+    alone = [f"sysrc ifconfig_vmx1={value}", NETIF("vmx1")]
+    assert system.steps("vmx1", method) == alone
+    system.conf(ifconfig_vmx0_ipv6="inet6 fd00::1/64", ifconfig_vmx1_ipv6="inet6 fd00:1::1/64")
+    assert system.steps("vmx1", method) == [alone[0], "sysrc -x ifconfig_vmx1_ipv6", alone[1]]
+
+
+def test_a_fixed_address_leaves_the_one_of_the_other_ip_version(system: System) -> None:
+    system.conf(ifconfig_vmx1="inet 10.9.0.2/24", ifconfig_vmx1_ipv6="inet6 fd00:1::1/64")
+    assert system.steps("vmx1", "static", "10.9.0.3/24") == ["sysrc ifconfig_vmx1=inet 10.9.0.3/24", NETIF("vmx1")]
+    assert system.steps("vmx1", "static", "fd00:1::2/64")[0] == "sysrc ifconfig_vmx1_ipv6=inet6 fd00:1::2/64"

@@ -38,6 +38,12 @@ def assign(assignment: str) -> list[str]:
     return ["/usr/sbin/sysrc", "-f", RC_CONF, assignment]
 
 
+def forget(*names: str) -> list[Step]:
+    """Remove the variables that are there, as sysrc fails over one that is not."""
+    there = [name for name in names if setting(name)]
+    return [["/usr/sbin/sysrc", "-f", RC_CONF, "-x", *there]] if there else []
+
+
 def setting(name: str) -> str:
     """The last value of a variable in this machine's own rc.conf, or ''."""
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from linkladder.priv.appliance import SERVICE, assign, in_rc_conf, setting
+from linkladder.priv.appliance import SERVICE, assign, forget, in_rc_conf, setting
 from linkladder.priv.checks import Refused, address, exactly, interface, number, one_of
 from linkladder.priv.running import capture
 
@@ -28,7 +28,8 @@ def address_steps(args: list[str]) -> list[Step]:
     own = f"ifconfig_{in_rc_conf(name)}"
     if method != "static":
         exactly(args, "interface", "method")
-        return [assign(f"{own}={'DHCP' if method == 'dhcp' else 'up'}"), *_restart(name, {})]
+        saved = [assign(f"{own}={'DHCP' if method == 'dhcp' else 'up'}"), *forget(f"{own}_ipv6")]
+        return [*saved, *_restart(name, {})]
     exactly(args[:3], "interface", "method", "address")
     plain, _, prefix = args[2].partition("/")
     six = ":" in address(plain)
