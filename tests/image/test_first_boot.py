@@ -49,6 +49,7 @@ def test_properties_are_applied(tmp_path: Path) -> None:
         'hostname="dc1-ladder"',
         'ifconfig_vmx0="inet 192.0.2.10/24"',
         'defaultrouter="192.0.2.1"',
+        'linkladder_router_of="vmx0"',
         'ifconfig_vmx1="inet 198.51.100.1/30"',
         'sshd_enable="YES"',
     ]

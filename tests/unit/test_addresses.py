@@ -60,8 +60,10 @@ def test_no_change_of_an_address_restarts_or_flushes_routing(system: System, met
 
 
 def test_a_router_takes_the_place_of_the_default_route_that_is_in_force(system: System) -> None:
-    assert system.steps("vmx1", "static", "10.9.0.2/24", "10.9.0.1")[-4:] == [
+    assert system.steps("vmx1", "static", "10.9.0.2/24", "10.9.0.1") == [
+        "sysrc ifconfig_vmx1=inet 10.9.0.2/24",
         "sysrc defaultrouter=10.9.0.1",
+        "sysrc linkladder_router_of=vmx1",
         NETIF("vmx1"),
         "/sbin/route -n delete -inet default 10.0.0.1",
         "/sbin/route -n add -inet default 10.9.0.1",
@@ -75,8 +77,9 @@ def test_a_router_takes_the_place_of_the_default_route_that_is_in_force(system: 
 
 def test_each_ip_version_has_its_own_default_route(system: System) -> None:
     system.routes["inet6"] = [("fe80::1%vmx0", "vmx0"), ("link#1", "vmx0")]
-    assert system.steps("vmx1", "static", "fd00::2/64", "fd00:0::1")[-5:] == [
+    assert system.steps("vmx1", "static", "fd00::2/64", "fd00:0::1")[1:] == [
         "sysrc ipv6_defaultrouter=fd00:0::1",
+        "sysrc linkladder_ipv6_router_of=vmx1",
         NETIF("vmx1"),
         "/sbin/route -n delete -inet6 default fe80::1%vmx0",
         "/sbin/route -n delete -inet6 default",
@@ -110,3 +113,53 @@ def test_a_fixed_address_leaves_the_one_of_the_other_ip_version(system: System) 
     system.conf(ifconfig_vmx1="inet 10.9.0.2/24", ifconfig_vmx1_ipv6="inet6 fd00:1::1/64")
     assert system.steps("vmx1", "static", "10.9.0.3/24") == ["sysrc ifconfig_vmx1=inet 10.9.0.3/24", NETIF("vmx1")]
     assert system.steps("vmx1", "static", "fd00:1::2/64")[0] == "sysrc ifconfig_vmx1_ipv6=inet6 fd00:1::2/64"
+
+
+GIVEN = {"defaultrouter": "10.9.0.1", "linkladder_router_of": "vmx1"}
+GIVEN_6 = {"ipv6_defaultrouter": "FD00:1:0::1", "linkladder_ipv6_router_of": "vmx1"}
+
+
+def test_a_router_goes_with_the_address_that_it_was_given_with(system: System) -> None:
+    system.conf(**GIVEN, **GIVEN_6)
+    system.routes = {"inet": [("10.9.0.1", "vmx1")], "inet6": [("fd00:1::1", "vmx1")]}
+    assert system.steps("vmx1", "static", "10.9.0.3/24") == [
+        "sysrc ifconfig_vmx1=inet 10.9.0.3/24",
+        "sysrc -x defaultrouter linkladder_router_of",
+        "/sbin/route -n delete -inet default 10.9.0.1",
+        "/sbin/route -n delete -inet6 default fd00:1::1",
+        NETIF("vmx1"),
+        "/sbin/route -n add -inet6 default fd00:1::1",
+    ]
+    for method, value in (("none", "up"), ("dhcp", "DHCP")):
+        assert system.steps("vmx1", method) == [
+            f"sysrc ifconfig_vmx1={value}",
+            "sysrc -x defaultrouter linkladder_router_of",
+            "sysrc -x ipv6_defaultrouter linkladder_ipv6_router_of",
+            "/sbin/route -n delete -inet default 10.9.0.1",
+            "/sbin/route -n delete -inet6 default fd00:1::1",
+            NETIF("vmx1"),
+        ]
+
+
+def test_only_the_default_route_by_that_router_goes_with_it(system: System) -> None:
+    system.conf(**GIVEN)
+    assert not [line for line in system.steps("vmx1", "none") if "route -n" in line]
+    system.routes["inet"] = [("10.0.0.1", "vmx0"), ("10.9.0.1", "vmx2")]
+    assert system.steps("vmx1", "none")[-2:] == [NETIF("vmx1"), "/sbin/route -n delete -inet default 10.9.0.1"]
+
+
+@pytest.mark.parametrize("holder", [{"linkladder_router_of": "vmx0"}, {}])
+def test_a_router_of_another_interface_or_of_unknown_origin_stays(system: System, holder: dict[str, str]) -> None:
+    system.conf(defaultrouter="10.0.0.1", **holder)
+    for method in ("none", "dhcp", "static 10.9.0.3/24"):
+        said = system.steps("vmx1", *method.split())
+        assert len(said) == 2 and NETIF("vmx1") in said
+
+
+def test_a_router_of_unknown_origin_is_the_interface_s_through_which_it_is_in_force(system: System) -> None:
+    system.conf(ifconfig_vmx1="inet 10.9.0.2/24", defaultrouter="10.9.0.1")
+    system.routes["inet"] = [("10.9.0.1", "vmx1")]
+    assert system.steps("vmx1", "none")[1:3] == [
+        "sysrc -x defaultrouter",
+        "/sbin/route -n delete -inet default 10.9.0.1",
+    ]

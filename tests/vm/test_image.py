@@ -258,6 +258,7 @@ def test_what_is_given_at_deployment_is_applied(booted: Machine) -> None:
         'hostname="dc1-ladder"',
         'ifconfig_vmx0="inet 192.0.2.10/24"',
         'defaultrouter="192.0.2.1"',
+        'linkladder_router_of="vmx0"',
         'sshd_enable="YES"',
     ):
         assert line in text, text

@@ -17,7 +17,11 @@ from linkladder.priv.running import capture
 
 Step = list[str] | Callable[[], None]
 ROUTE, NETSTAT = "/sbin/route", "/usr/bin/netstat"
-ROUTERS = {"inet": "defaultrouter", "inet6": "ipv6_defaultrouter"}  # of each IP version, its variable in rc.conf
+# Of each IP version: the variables of rc.conf with its router, and with the interface that it was given for.
+ROUTERS = {
+    "inet": ("defaultrouter", "linkladder_router_of"),
+    "inet6": ("ipv6_defaultrouter", "linkladder_ipv6_router_of"),
+}
 
 
 def address_steps(args: list[str]) -> list[Step]:
@@ -29,36 +33,44 @@ def address_steps(args: list[str]) -> list[Step]:
     if method != "static":
         exactly(args, "interface", "method")
         saved = [assign(f"{own}={'DHCP' if method == 'dhcp' else 'up'}"), *forget(f"{own}_ipv6")]
-        return [*saved, *_restart(name, {})]
+        return [*saved, *_restart(name, dict.fromkeys(ROUTERS, ""))]
     exactly(args[:3], "interface", "method", "address")
     plain, _, prefix = args[2].partition("/")
     six = ":" in address(plain)
     number(prefix, "prefix", 1, 128 if six else 32)
-    router = ""
-    if len(args) > 3:
-        exactly(args, "interface", "method", "address", "router")
-        router = address(args[3], "router")
-        if (":" in router) != six:
-            raise Refused("router", "is of the other IP version")
+    router = _router(args, six) if len(args) > 3 else ""
     kept = assign(f"{own}_ipv6=inet6 {plain}/{prefix}" if six else f"{own}=inet {plain}/{prefix}")
-    return [kept, *_restart(name, {"inet6" if six else "inet": router} if router else {})]
+    return [kept, *_restart(name, {"inet6" if six else "inet": router})]
 
 
-def _restart(name: str, given: dict[str, str]) -> list[Step]:
-    """Keep the routers that are given by IP version, start the interface anew, and set default routes that need it."""
+def _router(args: list[str], six: bool) -> str:
+    exactly(args, "interface", "method", "address", "router")
+    router = address(args[3], "router")
+    if (":" in router) != six:
+        raise Refused("router", "is of the other IP version")
+    return router
+
+
+def _restart(name: str, routers: dict[str, str]) -> list[Step]:
+    """Start the interface anew with these routers by IP version; '' removes the one that was given for it before."""
     saved: list[Step] = []
     before: list[Step] = []
     after: list[Step] = []
-    for family, variable in ROUTERS.items():
-        kept, router = _canonical(setting(variable)), given.get(family, "")
-        if router:
-            saved.append(assign(f"{variable}={router}"))
+    for family, (variable, holder) in ROUTERS.items():
+        kept, router = _canonical(setting(variable)), routers.get(family, "")
         routes = _default_routes(family)
+        # A router of which nobody has kept whose it is, such as an earlier release's, is whose route is in force.
+        its_own = setting(holder) == name or (not setting(holder) and (kept, name) in routes)
+        dropped = its_own and not router and family in routers
+        if router:
+            saved += [assign(f"{variable}={router}"), assign(f"{holder}={name}")]
+        elif dropped:
+            saved += forget(variable, holder)
         for gateway, card in routes:
             # Removed first, as `route add` would put a second one beside the first.
-            if card == name or router:
+            if card == name or router or (dropped and gateway == kept):
                 (before if card == name else after).append(_route("delete", family, gateway))
-        if router or (kept, name) in routes:
+        if router or (not dropped and (kept, name) in routes):
             after.append(_route("add", family, router or kept))
     return [*saved, *before, [SERVICE, "netif", "restart", name], *after]
 
