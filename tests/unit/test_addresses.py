@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder.priv import appliance, interface_addresses, verbs
+from linkladder.priv.checks import Refused
 
 TABLES = {"inet": "Internet", "inet6": "Internet6"}
 NETIF = "/usr/sbin/service netif restart {}".format
@@ -163,3 +164,24 @@ def test_a_router_of_unknown_origin_is_the_interface_s_through_which_it_is_in_fo
         "sysrc -x defaultrouter",
         "/sbin/route -n delete -inet default 10.9.0.1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "router", "right"),
+    [
+        ("10.9.0.2/24", "10.9.0.1", True), ("10.9.0.2/31", "10.9.0.3", True), ("10.9.0.2/24", "10.8.0.1", False),
+        ("10.9.0.2/24", "10.9.0.2", False), ("10.9.0.2/24", "fd00::1", False), ("fd00::2/64", "fd00::1", True),
+        ("fd00::2/64", "fd01::1", False), ("fd00::2/64", "fe80::1%vmx1", True), ("fd00::2/64", "fe80::1", False),
+        ("fd00::2/64", "fe80::1%vmx0", False), ("fe80::2%vmx1/64", "fe80::1%vmx1", True),
+    ],
+)  # fmt: skip
+def test_a_router_that_the_address_does_not_reach_is_refused(
+    system: System, address: str, router: str, right: bool
+) -> None:
+    """Nothing is done then: its route could not be made once the earlier one is away."""
+    if right:
+        assert system.steps("vmx1", "static", address, router)[-1].endswith(f"default {router}")
+        return
+    with pytest.raises(Refused) as caught:
+        system.steps("vmx1", "static", address, router)
+    assert caught.value.field == "router"

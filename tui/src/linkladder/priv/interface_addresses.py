@@ -8,6 +8,7 @@ and a DHCP client restores its own with a new address only.
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from collections.abc import Callable
 
@@ -38,16 +39,24 @@ def address_steps(args: list[str]) -> list[Step]:
     plain, _, prefix = args[2].partition("/")
     six = ":" in address(plain)
     number(prefix, "prefix", 1, 128 if six else 32)
-    router = _router(args, six) if len(args) > 3 else ""
+    router = _router(args, plain, prefix) if len(args) > 3 else ""
     kept = assign(f"{own}_ipv6=inet6 {plain}/{prefix}" if six else f"{own}=inet {plain}/{prefix}")
     return [kept, *_restart(name, {"inet6" if six else "inet": router})]
 
 
-def _router(args: list[str], six: bool) -> str:
+def _router(args: list[str], own: str, prefix: str) -> str:
+    """The router, which must be reached from the address itself: the earlier route is gone when its own is made."""
     exactly(args, "interface", "method", "address", "router")
     router = address(args[3], "router")
-    if (":" in router) != six:
+    if (":" in router) != (":" in own):
         raise Refused("router", "is of the other IP version")
+    at = ipaddress.ip_interface(f"{own.partition('%')[0]}/{prefix}")
+    hop = ipaddress.ip_address(router.partition("%")[0])
+    by_link = ":" in router and hop.is_link_local
+    if hop == at.ip or not (by_link or hop in at.network):
+        raise Refused("router", f"expected another address in {at.network}")
+    if by_link and router.partition("%")[2] != args[0]:
+        raise Refused("router", f"a link-local one is written with the interface, as {hop}%{args[0]}")
     return router
 
 
