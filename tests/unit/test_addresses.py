@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from linkladder.priv import appliance, interface_addresses, verbs
+from linkladder.priv import appliance, card_state, interface_addresses, verbs
 from linkladder.priv.checks import Refused
 
 TABLES = {"inet": "Internet", "inet6": "Internet6"}
@@ -185,3 +186,74 @@ def test_a_router_that_the_address_does_not_reach_is_refused(
     with pytest.raises(Refused) as caught:
         system.steps("vmx1", "static", address, router)
     assert caught.value.field == "router"
+
+
+LEASES = """lease {
+  interface "vmx0";
+  fixed-address 10.0.0.5;
+  option routers 10.0.0.254;
+  expire 0 2026/11/29 04:00:00;
+}
+lease {
+  interface "vmx0";
+  fixed-address 10.0.0.5;
+  option subnet-mask 255.255.255.0;
+  option routers 10.0.0.1,10.0.0.2;
+  option domain-name "routers.example";
+  expire 0 2026/11/29 05:00:00;
+}
+"""
+
+
+def lease(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = LEASES) -> None:
+    """As dhclient keeps its leases, the one that holds at the end."""
+    (folder / "dhclient.leases.vmx0").write_text(text)
+    (folder / "dhclient.vmx0.pid").write_text(str(os.getpid()))
+    monkeypatch.setattr(interface_addresses, "LEASES", str(folder / "dhclient.leases"))
+    monkeypatch.setattr(card_state, "LEASES", str(folder))
+
+
+LEASED = "/sbin/route -n add -inet default 10.0.0.1"
+
+
+def test_the_management_adapter_s_route_by_dhcp_comes_back(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a default route by another adapter goes; its client adds it with a new address only."""
+    conf = {"linkladder_management": "vmx0", "ifconfig_vmx0": "DHCP"}
+    system.conf(**conf, **GIVEN)
+    system.routes["inet"] = [("10.9.0.1", "vmx1")]
+    assert LEASED not in system.steps("vmx1", "none"), "there is no lease"
+    lease(tmp_path, monkeypatch)
+    for method in ("none", "dhcp", "static 10.9.0.3/24"):
+        assert system.steps("vmx1", *method.split())[-2:] == [NETIF("vmx1"), LEASED]
+    assert LEASED not in system.steps("vmx0", "dhcp"), "its client starts anew"
+    assert LEASED not in system.steps("vmx1", "static", "10.9.0.3/24", "10.9.0.1")
+    assert LEASED not in system.steps("vmx1", "static", "fd00::3/64"), "the router stays"
+    system.routes["inet"] = [("10.0.0.1", "vmx0"), ("10.9.0.1", "vmx1")]
+    assert LEASED not in system.steps("vmx1", "none"), "it is there"
+    system.routes["inet"] = []
+    assert LEASED not in system.steps("vmx1", "none"), "nothing was taken away"
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        ("option subnet-mask 255.255.255.0", "option classless-routes 0,10,0,0,2"),
+        ("option routers 10.0.0.1,", "option routers 224.0.0.1,"),
+        ("option routers 10.0.0.1,10.0.0.2;\n", ""),
+    ],
+)
+def test_a_lease_without_a_router_of_its_own_gives_no_route(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoilt: tuple[str, str]
+) -> None:
+    """Where there are classless routes the client takes them alone (RFC 3442)."""
+    assert spoilt[0] in LEASES
+    lease(tmp_path, monkeypatch, LEASES.replace(*spoilt))
+    system.conf(linkladder_management="vmx0", ifconfig_vmx0="DHCP", **GIVEN)
+    system.routes["inet"] = [("10.9.0.1", "vmx1")]
+    assert system.steps("vmx1", "none")[-1] == NETIF("vmx1")
+    (tmp_path / "dhclient.leases.vmx0").write_text(LEASES)
+    assert system.steps("vmx1", "none")[-1] == LEASED
+    (tmp_path / "dhclient.vmx0.pid").unlink()
+    assert system.steps("vmx1", "none")[-1] == NETIF("vmx1"), "no client holds that lease"

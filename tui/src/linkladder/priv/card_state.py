@@ -71,7 +71,7 @@ def check(one: Card) -> None:
         raise Failed(f"{one.name} is in a bundle or bridge already")
     if re.match(r"(lagg|vlan|bridge|tap|epair)\d|.*\.", one.name):
         raise Failed(f"{one.name} is no card by itself")
-    if _has_client(one.name):
+    if has_client(one.name):
         raise Failed(f"{one.name} has its address by DHCP, which would not come back: give it a fixed one")
     if any(":" in a and not own(a) for a in one.addresses):
         raise Failed(f"{one.name} has IPv6 addresses, which would not come back")
@@ -128,7 +128,7 @@ def present(name: str) -> Card:
     return found
 
 
-def _has_client(name: str) -> bool:
+def has_client(name: str) -> bool:
     try:
         with open(f"{LEASES}/dhclient.{name}.pid", encoding="ascii") as file:
             os.kill(int(file.read()), 0)

@@ -13,11 +13,13 @@ import socket
 from collections.abc import Callable
 
 from linkladder.priv.appliance import SERVICE, assign, forget, in_rc_conf, setting
+from linkladder.priv.card_state import has_client
 from linkladder.priv.checks import Refused, address, exactly, interface, number, one_of
 from linkladder.priv.running import capture
 
 Step = list[str] | Callable[[], None]
 ROUTE, NETSTAT = "/sbin/route", "/usr/bin/netstat"
+LEASES = "/var/db/dhclient.leases"
 # Of each IP version: the variables of rc.conf with its router, and with the interface that it was given for.
 ROUTERS = {
     "inet": ("defaultrouter", "linkladder_router_of"),
@@ -75,13 +77,34 @@ def _restart(name: str, routers: dict[str, str]) -> list[Step]:
             saved += [assign(f"{variable}={router}"), assign(f"{holder}={name}")]
         elif dropped:
             saved += forget(variable, holder)
-        for gateway, card in routes:
+        ending = [r for r in routes if r[1] == name or router or (dropped and r[0] == kept)]
+        for gateway, card in ending:
             # Removed first, as `route add` would put a second one beside the first.
-            if card == name or router or (dropped and gateway == kept):
-                (before if card == name else after).append(_route("delete", family, gateway))
-        if router or (not dropped and (kept, name) in routes):
-            after.append(_route("add", family, router or kept))
+            (before if card == name else after).append(_route("delete", family, gateway))
+        back = router or (kept if not dropped and (kept, name) in routes else "")
+        if ending == routes != [] and not back and family == "inet":
+            back = _leased_router(name)
+        if back:
+            after.append(_route("add", family, back))
     return [*saved, *before, [SERVICE, "netif", "restart", name], *after]
+
+
+def _leased_router(name: str) -> str:
+    """The router of the management adapter's lease, if it is not the interface that starts anew; '' for none."""
+    card = setting("linkladder_management")
+    if card in ("", name) or not has_client(card):
+        return ""
+    try:
+        with open(f"{LEASES}.{card}", encoding="utf-8", errors="replace") as file:
+            lease = file.read().rpartition("lease {")[2]
+    except OSError:
+        return ""
+    lines = [line.strip().rstrip(";") for line in lease.splitlines()]
+    options = dict(line.removeprefix("option ").partition(" ")[::2] for line in lines if line.startswith("option "))
+    try:  # as dhclient-script: the first router, and none beside classless routes
+        return "" if "classless-routes" in options else address(options.get("routers", "").partition(",")[0])
+    except Refused:
+        return ""
 
 
 def _route(action: str, family: str, gateway: str) -> list[str]:
