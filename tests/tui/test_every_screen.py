@@ -113,11 +113,14 @@ def dialogs() -> list[tuple[Dialog, tuple[str, ...]]]:
         Entry("how", "Address", "dhcp", (("dhcp", "by DHCP"), ("static", "fixed"))),
         Entry("key", "Key", "ssh-ed25519 AAAA", width=50),
     )
-    long = "A fixed address is written with its prefix, such as 10.1.0.2/24; the router may be left empty."
+    long = (
+        "A fixed address is written with its prefix, such as 10.1.0.2/24. The router may be left empty: one that "
+        "is given becomes the default router, in place of the management adapter's too."
+    )
     return [
         (
             Form("Address", long, entries, lambda _: ""),
-            ("left empty.", "< by DHCP >", "ssh-ed25519 AAAA", "[ Take it ]", "[ Leave it ]"),
+            ("adapter's too.", "< by DHCP >", "ssh-ed25519 AAAA", "[ Take it ]", "[ Leave it ]"),
         ),
         (Question("Cancel the run?", "Both ends stop now.", safe=True), ("Both ends", "[ Yes ]", "[ No ]")),
         (Ask("A note for this run", "It is kept with the run.", "rack 12"), ("rack 12", "Enter to take it")),

@@ -19,10 +19,11 @@ from linkladder.priv.checks import REFUSED
 from linkladder.priv.running import Failed
 
 TAKE_AS_THEY_ARE = "Have you looked at these settings (linkladder doctor), and are they right as they are?"
+ADDRESS = "set an interface's address; a router that is given becomes the default one, in place of any other's"
 # The helper's verb, the words after it on the command line, its help, and the question before it (None for none).
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
-    ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
+    ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", ADDRESS, None),
     ("mtu", "INTERFACE 1500|9000", "a test adapter's frames, ordinary or jumbo; kept", None),
     ("offloads", "INTERFACE tso|lro|rxcsum|txcsum=on|off ...", "what a test adapter does by itself; kept", None),
     ("congestion", "ALGORITHM", "what new TCP connections go by, such as cubic or newreno; kept", None),

@@ -207,15 +207,21 @@ brings the old one back. So does an upgrade that does not come up healthy.
             Entry("address", "Fixed address"),
             Entry("router", "Router"),
         ]
-        text = "A fixed address is written with its prefix, such as 10.1.0.2/24; the router may be left empty."
+        text = (
+            "A fixed address is written with its prefix, such as 10.1.0.2/24. The router may be left empty: one that "
+            "is given becomes the default router, in place of the management adapter's too."
+        )
         form = Form("Address", text, fields, lambda v: input_checks.wrong_address(v["how"], v["address"], v["router"]))
         if not (values := await self._filled(form)):
             return
         nic, fixed = values["nic"], values["how"] == "static"
         words = [nic, values["how"], *([values["address"]] if fixed else [])]
-        words += [values["router"]] if fixed and values["router"] else []
+        router = values["router"] if fixed else ""
+        words += [router] if router else []
         what = values["address"] if fixed else "DHCP" if values["how"] == "dhcp" else "no address"
         question = f"{nic} gets {what}. Connections over it end, a run and an ssh session among them."
+        if router:
+            question += f" {router} becomes the default router: whoever comes in by another one is cut off."
         if await self.app.push_screen_wait(Question(f"Change {nic} now?", question, "Change it", "No", safe=True)):
             await self._do("address", *words, done=f"{nic} has {what} now, and after every boot.")
 
