@@ -114,6 +114,35 @@ def test_every_setting_holds_after_what_the_console_offers(booted: Machine, verb
         shell.run(f"su -m linkladder -c '/usr/local/bin/linkladder system hostname {named} --yes'", 120)
 
 
+def test_the_default_route_stays_when_a_test_adapter_gets_an_address(booted: Machine) -> None:
+    """It goes to a router that is given and comes back from the lease; no DHCP server is here, which this pretends."""
+    shell = booted.root()
+
+    def address(words: str) -> list[str]:
+        """Its default routes after that."""
+        call = f"/usr/local/bin/linkladder system address {words} --yes"
+        status, said = shell.run(f"su -m linkladder -c '{call}' 2>&1", 120)
+        assert status == 0, said
+        return shell.run("netstat -rn -f inet | awk '$1 == \"default\" { print $2, $4 }'")[1].splitlines()
+
+    lease = "/var/db/dhclient.leases.vmx0"
+    shell.run("until pgrep -qf 'dhclient: vmx0'; do sleep 1; done", 60)
+    try:
+        shell.run("ifconfig vmx0 inet 10.98.0.5/24; route -n add -inet default 10.98.0.254")
+        shell.run(f"printf 'lease {{\\n  option routers 10.98.0.254;\\n}}\\n' >{lease}")
+        for words in ("static 10.77.0.5/24", "static fd00:77::5/64", "none"):
+            assert address(f"vmx1 {words}") == ["10.98.0.254 vmx0"], words
+        assert address("vmx1 static 10.77.0.5/24 10.77.0.254") == ["10.77.0.254 vmx1"]
+        assert 'defaultrouter="10.77.0.254"' in shell.run("cat /state/system/rc.conf")[1]
+        assert address("vmx1 none") == ["10.98.0.254 vmx0"]
+        conf = shell.run("cat /state/system/rc.conf")[1]
+        assert "router" not in conf and "vmx1_ipv6" not in conf
+        assert "fd00:77" not in shell.run("ifconfig vmx1")[1]
+    finally:
+        shell.run(f"rm -f {lease}")
+        address("vmx0 dhcp")
+
+
 def queues(shell: Shell) -> list[int]:
     """Receive and transmit queues of the test adapter."""
     _, said = shell.run("dmesg | grep 'vmx1: Using .*RX queues'")
