@@ -115,7 +115,8 @@ def test_seed_judged_again_under_other_assumptions() -> None:
 def test_what_may_be_lost_is_shown_beside_what_was_sold() -> None:
     """Else the reader of a report sees a PASS beside a loss, and not what it was held against."""
     assumed = judge_document(freebsd_dci.document()).assumptions
-    assert assumed["loss at most"] == "0.1 %" and assumed["availability at least"] == "99.9 %"
+    assert assumed["loss at most"] == "0.1 % of the packets"
+    assert assumed["availability at least"] == "99.9 % of the time"
     assert "delay at most" not in assumed
     stored = freebsd_dci.document()
     contract = replace(stored.run.plan.contract, delay_ms=7.5, jitter_ms=0.5)

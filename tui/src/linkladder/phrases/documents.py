@@ -124,8 +124,8 @@ def assumptions(deal: Contract) -> dict[str, str]:
         "IP version": str(deal.ip_version),
         "TCP timestamps": "on" if deal.timestamps else "off",
         "needed to pass": f"{100 * deal.pass_ratio:.4g} % of the ceiling",
-        "loss at most": f"{deal.loss_percent:g} %",
-        "availability at least": f"{deal.availability_percent:g} %",
+        "loss at most": f"{deal.loss_percent:g} % of the packets",
+        "availability at least": f"{deal.availability_percent:g} % of the time",
         **{name: units.milliseconds(most) for name, most in limits.items() if most is not None},
     }
 

@@ -13,7 +13,7 @@ MORE = Question(
 
 def permitted(limit_percent: float, streams: int) -> str:
     return (
-        f"But paced UDP arrives at nearly the full rate with no more lost than the {limit_percent:g} % that the "
+        f"But paced UDP arrives at nearly the full rate with no more lost than the {limit_percent:g} % of it that the "
         f"contract permits, and so much loss alone holds {units.plural(streams, 'stream')}."
     )
 
