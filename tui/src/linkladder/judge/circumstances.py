@@ -39,9 +39,12 @@ SLACK_MS = 0.5  # milliseconds by which a round trip may be longer on any machin
 
 
 def concerns(
-    rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document
+    rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document, card: Contract
 ) -> list[Concern]:
-    """All concerns about this rung; for a rung inside one host, only those about the ends and their figures."""
+    """All concerns about this rung; for a rung inside one host, only those about the ends and their figures.
+
+    `card`: what each of several cards is held against.
+    """
     found = [*_whereabouts(rung), *accounts(rung, document)]
     order = [*arranged(rung, document), *_left_out(rung), *segments(rung), *clocks(rung, document)]
     if rung.name in GENERATOR:  # no path can have been away, so that its ends are not to be relied on
@@ -50,7 +53,7 @@ def concerns(
         real = rung.name is RungName.SAME_HOST  # its machines may share a real card, whose errors are that of no link
         errors = [replace(c, excuses=False) for c in (*card_troubles(rung, document), *carriers(rung))] if real else []
         return [*found, *away, *lost, *errors, *order]
-    cards = own_cards(rung, deal, document)
+    cards = own_cards(rung, card, document)
     held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]

@@ -7,6 +7,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
+from linkladder.judge.all_cards import of_cards, paths_at_once
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import direction_bps
@@ -99,16 +100,17 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
     """Compare each rung with the one below in its weaker direction: how much is lost, and whether noise explains it."""
     by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.by_direction}
     climbed = [n for n in ORDER if n in by_name]
-    needed = deal.pass_ratio * ceiling(deal).bps
+    needed = {n: deal.pass_ratio * ceiling(of_cards(deal, paths_at_once(by_name[n][0]), document)).bps for n in climbed}
     said = []
     for low, high in itertools.pairwise(climbed):
-        said.append(_step(by_name[low], by_name[high], needed))
-    culprit = next((n for n in climbed if min(by_name[n][1].by_direction.values()) < needed), None)
+        said.append(_step(by_name[low], by_name[high], needed[high]))
+    weaker = {n: min(by_name[n][1].by_direction.values()) for n in climbed}
+    culprit = next((n for n in climbed if weaker[n] < needed[n]), None)
     if culprit is not None:
-        said.append(say.first_below(needed, culprit, _where_to_look(*by_name[culprit])))
+        said.append(say.first_below(needed[culprit], culprit, _where_to_look(*by_name[culprit])))
     elif len(climbed) > 1:
         passed = all(by_name[n][1].verdict is Verdict.PASS for n in climbed)
-        said.append(say.all_reach(needed, passed))
+        said.append(say.all_reach(max(bps for bps in needed.values() if bps <= min(weaker.values())), passed))
     return tuple(said)
 
 

@@ -9,6 +9,7 @@ from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, of_changes, proven, without_doubted
+from linkladder.judge.all_cards import of_cards, paths_at_once
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
 from linkladder.judge.besides_one_way import besides_one_way
@@ -101,16 +102,17 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     below = able_below(rung, document, of_one) if len(rung.paths) > 1 else NOBODY
     own: Faults = card_faults(rung, of_one, document) if rung.name not in GENERATOR else ()
     several = paths_and_bundles(rung, of_one, below, own)
-    deal, parts = several.deal(of_one), _parts(rung)
+    card, parts = several.deal(of_one), _parts(rung)
     whole, rung = parts.whole, parts.plain
-    judged = _settings(rung, deal, document)
+    deal = of_cards(card, paths_at_once(rung), document)
+    judged = _settings(rung, deal, own_cards(rung, card, document))
     chosen = chosen_of(judged)
     judged = tuple(dataclasses.replace(j, counts=counts(j, rung, deal, chosen)) for j in judged)
     verdict = _verdict(rung, judged, chosen, deal, document)
     found = [
         *several.concerns,
         *besides_one_way(judged, rung, parts.measured, of_one, below, document),
-        *concerns(parts.borne_out, chosen, deal, document),
+        *concerns(parts.borne_out, chosen, deal, document, card),
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),
         *(uncounted(parts.measured, of_one, deal) if bounded else ()),
@@ -138,13 +140,13 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         best_experiment=best.experiment if best else "",
         by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
         limiter=limit if sum_bounded or not at_ceiling(limit) else None,
-        experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
+        experiments=(*judged, *_on_loan(whole, rung, deal, card, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j, rung.paths) for j in chosen.values() if j.spread),
         follow_up=follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit) if alone else (),
         changes=changed,
-        staircase=landings(compared, changed, deal),
+        staircase=landings(compared, changed, card),
         answers=answers,
         company=several.company,
         bundles=several.bundles,
@@ -156,13 +158,10 @@ def _median(j: ExperimentJudgement) -> float:
     return j.spread.median if j.spread else 0.0
 
 
-def _settings(rung: RungResult, deal: Contract, document: Document) -> tuple[ExperimentJudgement, ...]:
+def _settings(rung: RungResult, deal: Contract, troubles: list[Concern]) -> tuple[ExperimentJudgement, ...]:
     """Each setting in each direction, an end's own card in trouble named where it was loaded."""
     judged = _experiments(rung, deal, rung.name is RungName.DC_LINK)
-    if rung.name in GENERATOR:
-        return judged
-    cards = own_cards(rung, deal, document)
-    return tuple(_held_by_card(j, rung, cards) for j in judged)
+    return judged if rung.name in GENERATOR else tuple(_held_by_card(j, rung, troubles) for j in judged)
 
 
 def _verdict(
@@ -208,12 +207,14 @@ def without_planted(rung: RungResult) -> RungResult:
     return dataclasses.replace(rung, experiments=kept) if len(kept) < len(rung.experiments) else rung
 
 
-def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
+def _on_loan(
+    whole: RungResult, rung: RungResult, deal: Contract, card: Contract, bounded: bool
+) -> tuple[ExperimentJudgement, ...]:
     """Judge each experiment under settings on loan by the ceiling of its own MTU; no verdict rests on these."""
     lent = tuple(e for e in without_planted(whole).experiments if e not in rung.experiments)
     found: list[ExperimentJudgement] = []
     for e in lent:
-        under = at_lent_mtu(deal, e.parameters.settings, len(whole.paths))
+        under = at_lent_mtu(card if e.parameters.bundled else deal, e.parameters.settings, len(whole.paths))
         found += _experiments(dataclasses.replace(whole, experiments=(e,)), under, bounded)
     return tuple(dataclasses.replace(j, counts=False) for j in found)
 
