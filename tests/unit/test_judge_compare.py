@@ -13,7 +13,7 @@ from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial
 from linkladder import cli, phrases
 from linkladder.codec import to_json
 from linkladder.judge import compare, judge_document
-from linkladder.model import Contract, Document, Evidence, HostFacts, Nic, RungName
+from linkladder.model import Contract, Document, Evidence, HostFacts, Nic, RungName, RungResult
 from linkladder.verdicts import Answer, Verdict
 
 
@@ -91,6 +91,38 @@ def test_the_diagnosis_looks_at_the_weaker_direction() -> None:
         "300 Mb/s" in said[0] and "69 % of the 956 Mb/s that the link can carry is lost to the interconnect" in said[0]
     )
     assert "dc-link: look at the interconnect" in said[-1]
+
+
+def test_what_one_direction_loses_is_laid_to_where_that_direction_loses_it() -> None:
+    deal = Contract(port_bps=10e9, rate_bps=1e9)
+
+    def each(name: RungName, there: float, back: float) -> RungResult:
+        ways = ((F, there), (R, back))
+        return rung(name, *(tcp(w, tuple(trial(bps * (1 + 0.002 * n), w, n) for n in range(3))) for w, bps in ways))
+
+    crossed = each(RungName.SAME_VLAN, 9.3e9, 700e6), each(RungName.DC_LINK, 700e6, 950e6)
+    said = judge_document(document(both(RungName.SAME_HOST, 20e9), *crossed, contract=deal)).diagnosis
+    lost = {text.partition(":")[0]: text for text in said if " is lost to " in text}
+    assert lost["From same-vlan to dc-link, near to far"].endswith(
+        "that the link can carry is lost to the interconnect."
+    )
+    assert "96 % of it is lost to the physical cards" in lost["From same-host to same-vlan, far to near"]
+    assert any(text.startswith("From same-vlan to dc-link, far to near: 701 Mb/s to 952 Mb/s, noth") for text in said)
+    assert not any("701 Mb/s to 701 Mb/s" in text for text in said)
+    assert [text.partition(" that is needed is ")[2] for text in said[-2:]] == [
+        "same-vlan: look at the physical cards, cables and switches of the data centre.",
+        "dc-link: look at the interconnect.",
+    ]
+    assert said[-2].startswith("Far to near, the first") and said[-1].startswith("Near to far, the first")
+
+
+def test_where_both_directions_say_the_same_it_is_said_once() -> None:
+    for back in (300e6, 310e6):
+        judged = judge_document(document(both(RungName.SAME_HOST, 4e9), *ladder(300e6, back).rungs[1:]))
+        assert len(judged.diagnosis) == 2 and "From same-host to dc-link: 4.00 Gb/s to 300 Mb/s;" in judged.diagnosis[0]
+        assert judged.diagnosis[1].startswith("The first rung below the 928 Mb/s")
+    forward = document(rung(RungName.SAME_VLAN, tcp(F, (trial(9e9),))), both(RungName.DC_LINK, 300e6))
+    assert judge_document(forward).diagnosis[0].startswith("From same-vlan to dc-link, near to far: 9.00 Gb/s")
 
 
 def test_the_diagnosis_does_not_clear_a_rung_that_did_not_pass() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from linkladder import phrases
 from linkladder.judge.all_cards import of_cards, paths_at_once
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
@@ -19,6 +21,7 @@ from linkladder.phrases import headed
 from linkladder.verdicts import Cause, DocumentJudgement, Judgement, RungJudgement, Verdict
 
 NOTICEABLE = 0.10  # share of the rate; a smaller drop from rung to rung is not worth looking into
+KEPT, AT_CEILING, LOST = "kept", "at-ceiling", "lost"  # what a rung does to a direction's rate
 
 
 @dataclass(frozen=True)
@@ -97,20 +100,27 @@ def _incomplete(text: str, cause: Cause) -> Judgement:
 
 
 def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
-    """Compare each rung with the one below in its weaker direction: how much is lost, and whether noise explains it."""
+    """Compare each rung with the one below, direction by direction: how much is lost, and whether noise explains it."""
     by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.by_direction}
     climbed = [n for n in ORDER if n in by_name]
     needed = {n: deal.pass_ratio * ceiling(of_cards(deal, paths_at_once(by_name[n][0]), document)).bps for n in climbed}
     said = []
     for low, high in itertools.pairwise(climbed):
-        said.append(_step(by_name[low], by_name[high], needed[high]))
-    weaker = {n: min(by_name[n][1].by_direction.values()) for n in climbed}
-    culprit = next((n for n in climbed if weaker[n] < needed[n]), None)
-    if culprit is not None:
-        said.append(say.first_below(needed[culprit], culprit, _where_to_look(*by_name[culprit])))
-    elif len(climbed) > 1:
+        said += _steps(by_name[low], by_name[high], needed[high])
+    ways = dict.fromkeys(way for n in climbed for way in by_name[n][1].by_direction)
+    first = {
+        way: next((n for n in climbed if by_name[n][1].by_direction.get(way, math.inf) < needed[n]), None)
+        for way in ways
+    }
+    short = {way: n for way, n in first.items() if n is not None}
+    alike = len(short) == len(ways) and len(set(short.values())) == 1
+    for way, n in sorted(short.items(), key=lambda one: climbed.index(one[1]))[: 1 if alike else None]:
+        named = "" if alike else phrases.way(way, by_name[n][0].paths)
+        said.append(say.first_below(needed[n], n, _where_to_look(*by_name[n]), named))
+    if not short and len(climbed) > 1:
         passed = all(by_name[n][1].verdict is Verdict.PASS for n in climbed)
-        said.append(say.all_reach(max(bps for bps in needed.values() if bps <= min(weaker.values())), passed))
+        least = min(bps for n in climbed for bps in by_name[n][1].by_direction.values())
+        said.append(say.all_reach(max(bps for bps in needed.values() if bps <= least), passed))
     return tuple(said)
 
 
@@ -128,31 +138,62 @@ def _elsewhere(rung: RungResult) -> bool:
     return rung.evidence is not None and rung.evidence.contradicts
 
 
-def _step(low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], needed: float) -> str:
-    a, b = min(low[1].by_direction.values()), min(high[1].by_direction.values())
-    below, above = _values(*low), _values(*high)
+@dataclass(frozen=True)
+class _Step:
+    """What one direction carries compared with the rung below."""
+
+    what: str
+    kept: float  # share of what the rung below carries, or of the ceiling if that is less
+    after: float
+    words: Callable[[str], str]  # the sentence, given the name of the higher rung
+
+
+_Rung = tuple[RungResult, RungJudgement]
+
+
+def _steps(low: _Rung, high: _Rung, needed: float) -> list[str]:
+    """A sentence for each direction that both rungs carried, or one of the weaker direction where both say the same."""
+    ways = [way for way in low[1].by_direction if way in high[1].by_direction]
+    found = {way: _step(low, high, way, needed) for way in ways}
+    both = len({*low[1].by_direction, *high[1].by_direction}) == len(ways)
+    if found and both and _alike(list(found.values())):
+        return [min(found.values(), key=lambda one: one.after).words(high[1].rung)]
+    worst_first = sorted(found.items(), key=lambda one: one[1].kept)
+    return [one.words(say.of_way(high[1].rung, phrases.way(way, high[0].paths))) for way, one in worst_first]
+
+
+def _alike(steps: list[_Step]) -> bool:
+    kept = [one.kept for one in steps]
+    return len({one.what for one in steps}) == 1 and (steps[0].what != LOST or max(kept) - min(kept) < NOTICEABLE)
+
+
+def _step(low: _Rung, high: _Rung, way: str, needed: float) -> _Step:
+    a, b = low[1].by_direction[way], high[1].by_direction[way]
+    below, above = _values(*low, way), _values(*high, way)
     change, noise = difference(below, above)
-    seen = low[1].rung, high[1].rung, a, b
+    best = high[1].ceiling.bps if high[1].ceiling is not None else math.inf
+
+    def step(what: str, words: Callable[..., str], *more: object, **how: object) -> _Step:
+        return _Step(what, b / min(a, best) if a else 1.0, b, lambda to: words(low[1].rung, to, a, b, *more, **how))
+
     if noise is not None and abs(change) <= noise:
-        return say.no_difference(*seen, noise)
-    single = [name for name, values in ((seen[0], below), (seen[1], above)) if len(values) < 2]
+        return step(KEPT, say.no_difference, noise)
+    single = [one[1].rung for one, values in ((low, below), (high, above)) if len(values) < 2]
     sure = say.sure(noise, single)
     if b >= a:
-        return say.nothing_lost(*seen, sure)
+        return step(KEPT, say.nothing_lost, sure)
     if 1 - b / a < NOTICEABLE:
-        return say.little_lost(*seen, sure)
-    best = high[1].ceiling.bps if high[1].ceiling is not None else math.inf
+        return step(KEPT, say.little_lost, sure)
     if b >= 0.97 * best:
-        return say.ceiling_reached(*seen, best)
+        return step(AT_CEILING, say.ceiling_reached, best)
     suspect = say.suspect(high[0].name, _elsewhere(high[0]), known=high[1].verdict is not Verdict.CANNOT_JUDGE)
     if a > best:
-        return say.lost_of_ceiling(*seen, best, suspect)
-    return say.lost(*seen, sure, suspect, enough=b >= needed)
+        return step(LOST, say.lost_of_ceiling, best, suspect)
+    return step(LOST, say.lost, sure, suspect, enough=b >= needed)
 
 
-def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
-    """The repeats of the best setting in the rung's weaker direction."""
-    way = min(judged.by_direction, key=lambda d: judged.by_direction[d])
+def _values(rung: RungResult, judged: RungJudgement, way: str) -> list[float]:
+    """The repeats of the rung's best setting in that direction."""
     found = next(
         j.experiment
         for j in judged.experiments

@@ -60,8 +60,15 @@ def went_elsewhere() -> str:
     return "its traffic went another way than the rung claims, see its evidence"
 
 
-def first_below(needed: float, rung: str, where: str) -> str:
-    return f"The first rung below the {units.rate(needed)} that is needed is {rung}: {where}."
+def first_below(needed: float, rung: str, where: str, direction: str = "") -> str:
+    """`direction`: in words, if it is not so of all."""
+    the = f"{direction[:1].upper()}{direction[1:]}, the" if direction else "The"
+    return f"{the} first rung below the {units.rate(needed)} that is needed is {rung}: {where}."
+
+
+def of_way(rung: str, direction: str) -> str:
+    """A rung's name in the sentences below, of one direction alone."""
+    return f"{rung}, {direction}"
 
 
 def all_reach(needed: float, passed: bool) -> str:
