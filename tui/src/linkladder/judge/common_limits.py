@@ -1,14 +1,20 @@
-"""Finds what limits all paths of one end, or all cards of one pair, alike: the machine, its card, or a cap on it."""
+"""Finds what may limit all paths of one end, or all cards of one pair, alike: the machine, its card, a cap on it, or
+what these paths share, if nothing is said to be shared or that is not filled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from linkladder.model import Direction, Path, RungResult
+from linkladder.judge.able import NOBODY, ORDER, able_on
+from linkladder.judge.accounts import accounts
+from linkladder.model import Direction, Document, Path, RungResult
 from linkladder.phrases import company as say
-from linkladder.verdicts import Cell, OwnLimit
+from linkladder.verdicts import Cell, CompanyJudgement, OwnLimit
 
 SAME = 0.07  # share by which two rates may differ to count as equal
+FILLED = 0.97  # share of the ceiling of what paths share; if they carry as much, that is what limits them
 WAYS = (Direction.FORWARD, Direction.REVERSE)
 
 
@@ -45,3 +51,27 @@ def plateaus(rung: RungResult, cells: Sequence[Cell], sums: dict[str, float]) ->
         if len(alone) > 1 and len(alone) == len(rung.paths) and abs(total - max(alone)) <= SAME * total:
             found.append(say.plateau(way, total, len(rung.paths)))
     return found
+
+
+def without_refuted(company: CompanyJudgement, rung: RungResult, document: Document) -> CompanyJudgement:
+    """The judgement without limits of an end where the paths fill what they share, or a lower rung shows that the end
+    carries more.
+    """
+    of_ends = tuple(one for one in company.own_limits if not _refuted(company, rung, document, one))
+    gone = {one.sentence for one in company.own_limits if one not in of_ends}
+    for way, total in company.sum_bps.items():
+        here, there = rung.path.ends(Direction(way))
+        alike = [OwnLimit(end, end == here, way, total, "") for end in (here, there)]
+        if all(_refuted(company, rung, document, one) for one in alike):
+            gone |= set(plateaus(rung, company.cells, {way: total}))
+    return replace(company, own_limits=of_ends, findings=tuple(one for one in company.findings if one not in gone))
+
+
+def _refuted(company: CompanyJudgement, rung: RungResult, document: Document, limit: OwnLimit) -> bool:
+    if company.ceiling_bps is not None and limit.bps >= FILLED * company.ceiling_bps:
+        return True
+    able = NOBODY
+    for below in document.rungs:
+        if ORDER.index(below.name) < ORDER.index(rung.name) and not below.unavailable and not accounts(below, document):
+            able |= able_on(below, (1 + SAME) * limit.bps)
+    return limit.end in (able.senders if limit.sends else able.receivers)

@@ -10,12 +10,12 @@ from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.card_faults import Faults
 from linkladder.judge.ceilings import of_shared
-from linkladder.judge.common_limits import several_pairs
+from linkladder.judge.common_limits import several_pairs, without_refuted
 from linkladder.judge.company import judge_company
 from linkladder.judge.each_repeat import each_repeat, rests_on_repeats
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.judge.member_down import members_down, unclaimed
-from linkladder.model import Company, Contract, RungResult
+from linkladder.model import Company, Contract, Document, RungResult
 from linkladder.verdicts import BundleJudgement, Cause, CompanyJudgement, Concern, Judgement, MemberDown, Verdict
 
 
@@ -51,8 +51,11 @@ class PathsAndBundles:
         return [dataclasses.replace(c, excuses=c.excuses and not c.paths) for c in concerns]
 
 
-def paths_and_bundles(rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = ()) -> PathsAndBundles:
+def paths_and_bundles(
+    rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = (), document: Document | None = None
+) -> PathsAndBundles:
     company, bundles = judge_company(rung, deal, below, own), judge_bundles(rung, deal)
+    company = without_refuted(company, rung, document) if company and document else company
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
     members = members_down(rung)

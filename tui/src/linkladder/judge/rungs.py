@@ -101,7 +101,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, of_one) if len(rung.paths) > 1 else NOBODY
     own: Faults = card_faults(rung, of_one, document) if rung.name not in GENERATOR else ()
-    several = paths_and_bundles(rung, of_one, below, own)
+    several = paths_and_bundles(rung, of_one, below, own, document)
     card, parts = several.deal(of_one), _parts(rung)
     whole, rung = parts.whole, parts.plain
     deal = of_cards(card, paths_at_once(rung), document)

@@ -174,13 +174,17 @@ def nothing_shared(direction: str, paths: Sequence[Path]) -> str:
 
 def own_limit(end: str, sends: bool, count: int, bps: float) -> str:
     does = "sends" if sends else "receives"
-    return f"{end} {does} {units.rate(bps)}, over one path or over {count} at once: its own card or the machine itself."
+    return (
+        f"{end} {does} {units.rate(bps)}, over one path or over {count} at once: its own card, the machine itself, or "
+        "what these paths share."
+    )
 
 
 def plateau(direction: str, bps: float, paths: int) -> str:
     return (
         f"{way(direction).capitalize()}, the sum stays at {units.rate(bps)}, over one path or over {paths}: "
-        "what limits is common to all of them, the machine or a cap on it, and none of the cards."
+        "what limits is common to all of them, the machine, a cap on it or what these paths share, and none of the "
+        "cards."
     )
 
 
