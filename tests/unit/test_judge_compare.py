@@ -61,6 +61,23 @@ def test_the_rung_with_a_single_repeat_is_named(low: int, high: int, said: str) 
         )
 
 
+@pytest.mark.parametrize(("repeats", "why"), [(1, "one repeat each"), (2, "one repeat in the second run")])
+def test_settings_of_unknown_noise_are_not_among_those_without_a_difference(repeats: int, why: str) -> None:
+    def run(*back: float) -> Document:
+        ways = (
+            tcp(F, tuple(trial(950e6, F, n) for n in range(3))),
+            tcp(R, tuple(trial(b, R, n) for n, b in enumerate(back))),
+        )
+        return document(both(RungName.SAME_HOST, 4e9), rung(RungName.DC_LINK, *ways))
+
+    found = compare(run(*[950e6] * repeats), run(400e6))
+    assert found.sentence.startswith("No difference beyond the noise in 3 of 4 settings (3 the same within 2 % ")
+    assert "of the rate would have been seen. Of another the noise is not known; the largest change: " in found.sentence
+    assert found.sentence.endswith(f"950 Mb/s to 400 Mb/s (-57.9 % of the first), {why}: the noise is not known.")
+    known = max(d.detectable_percent for d in found.differences if d.detectable_percent is not None)
+    assert f"; {known:.1f} % of the rate" in found.sentence
+
+
 def test_every_command_takes_the_named_run_for_the_earlier_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,12 +83,16 @@ def _sentence(differences: tuple[Difference, ...], repeats: list[tuple[int, int]
     if doubtful := [d for d in differences if d.doubt]:
         worst = max(doubtful, key=lambda d: abs(d.change_percent))
         return say.doubtful(len(doubtful), len(differences), worst.sentence)
-    if all(d.detectable_percent is None for d in differences):
+    noise = [d.detectable_percent for d in differences if d.detectable_percent is not None]
+    if not noise:
         return say.single_repeats(repeats)
     if same == len(differences):
         return say.all_the_same(same, BAND)
-    seen = max(d.detectable_percent or 0.0 for d in differences)
-    return say.no_difference(len(differences), same, BAND, seen)
+    said = say.no_difference(len(noise), len(differences), same, BAND, max(noise))
+    if unknown := [d for d in differences if d.detectable_percent is None]:
+        most = max(unknown, key=lambda d: abs(d.change_percent))
+        said = f"{said} {say.noise_unknown_of(len(unknown), most.sentence)}"
+    return said
 
 
 def _settings(document: Document) -> dict[_Key, _Side]:

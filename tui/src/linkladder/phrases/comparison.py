@@ -58,13 +58,19 @@ def all_the_same(count: int, band: float) -> str:
     return f"All {count} settings are the same within {units.share(band)} of the first."
 
 
-def no_difference(settings: int, same: int, band: float, seen_percent: float) -> str:
-    """`seen_percent`: how large a difference would have been noticed in every setting, in percent of the rate."""
+def no_difference(count: int, settings: int, same: int, band: float, seen_percent: float) -> str:
+    """`count`: those whose noise is known; `seen_percent`: how large a difference would have been noticed in each of
+    them, in percent of the rate.
+    """
     alike = f"{same} the same within {units.share(band)} of the first"
-    return (
-        f"No difference beyond the noise in {settings} settings ({alike}); {seen_percent:.1f} % of the rate would have "
-        "been seen."
-    )
+    of = f"{count} settings" if count == settings else f"{count} of {settings} settings"
+    return f"No difference beyond the noise in {of} ({alike}); {seen_percent:.1f} % of the rate would have been seen."
+
+
+def noise_unknown_of(count: int, most: str) -> str:
+    """`most`: the sentence of the setting that changed most among them."""
+    others = "another" if count == 1 else f"{count} others"
+    return f"Of {others} the noise is not known; the largest change: {most}"
 
 
 def besides(said: str, moved: list[str], most: int) -> str:
