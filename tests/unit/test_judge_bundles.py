@@ -145,6 +145,16 @@ def test_a_hash_by_addresses_gives_one_pair_of_machines_one_member() -> None:
     assert seen.members == 1 and "hashes by addresses only" in seen.sentences[0]
 
 
+@pytest.mark.parametrize(("one", "many"), [(500e6, 750e6), (660e6, 950e6)])
+def test_more_than_one_flow_gets_and_less_than_two_members_carry_is_no_single_link(one: float, many: float) -> None:
+    seen = judged({(n, block): one if n == 1 else many for n in FLOWS for block in BLOCKS})
+    (said,) = seen.sentences
+    assert said.startswith(f"Near to far: one flow gets {one / 1e6:.0f} Mb/s; 16 get {many / 1e6:.0f} Mb/s, 1.")
+    assert "cannot be told" in said and "single link" not in said and (seen.members, seen.chance) == (0, 0.0)
+    alike = judged({(n, block): 941e6 if n == 1 else 945e6 for n in FLOWS for block in BLOCKS})
+    assert alike.members == 1 and "no more than one, so this is a single link" in alike.sentences[0]
+
+
 def test_uneven_is_said_only_of_two_blocks_and_with_the_odds() -> None:
     short = {(1, 20000): 941e6, (2, 20000): 1.88e9, (8, 20000): 1.88e9, (16, 20000): 1.5e9}
     one = judged(short)

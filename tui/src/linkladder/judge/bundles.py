@@ -23,6 +23,7 @@ from linkladder.verdicts import BundleJudgement, LimiterKind
 
 MOST = 8  # the largest number of members that is considered
 SLACK = 0.25  # how far a sum may lie from a whole number of members
+NO_MORE = 1.1  # times the rate of one flow; what many get beyond it is more than one member's
 SURE = 0.5  # the chance above which a number of members is called likely
 SHORT = 0.12  # share of what the members can carry; if more is unused, the flows are called uneven
 LOPSIDED = 1.4  # times its even share of the flows on one member; 70 % of them where there are two
@@ -90,6 +91,8 @@ def _judge(rung: RungResult, way: Direction, deal: Contract) -> BundleJudgement 
     if members == 1 and top in seen.ends:
         hold = seen.ends[top]
         return replace(made, held=str(hold), sentences=(say.cannot_tell_together(made, hold),))
+    if members == 1 and made.most_bps > NO_MORE * one:
+        return replace(made, sentences=(say.between(made),))
     worst = [rates[top] for rates in blocks if top in rates]
     unused = 1 - max(worst) / (members * one)
     chance = sum(p for m, p in chances.items() if few or m == members)

@@ -37,6 +37,15 @@ def cannot_tell_together(seen: BundleJudgement, held: LimiterKind) -> str:
     )
 
 
+def between(seen: BundleJudgement) -> str:
+    """Many flows get more than one does, and clearly less than two members would carry."""
+    return (
+        f"{_start(seen)}{units.rate(seen.most_bps)}, {seen.most_bps / seen.one_bps:.2f} times as much: more than one "
+        "flow got, and less than two such members carry. It cannot be told from that whether the way has several "
+        "members."
+    )
+
+
 AT_CEILING = "that is all the link can carry, so at least {} members are at work"
 BY_AN_END = "at least {} members are at work, and an end could do no more"
 FEW_FLOWS = "at least {} members are at work; more flows tell how many"
