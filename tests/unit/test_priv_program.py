@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +118,20 @@ def test_what_fails_is_told_with_exit_status_1(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=10)
     assert process.returncode == 1
     assert errors.startswith("linkladder-priv: ")
+
+
+@root
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_what_nobody_waits_for_any_more_is_not_begun(tmp_path: Path, kind: str) -> None:
+    """Its caller was ended while it started: that one takes the setting for what it was before."""
+    if kind == "pipe":
+        ours, theirs = os.pipe()[::-1]
+    else:
+        ours, theirs = (one.detach() for one in socket.socketpair())
+    os.close(ours)
+    process = start(tmp_path, "measure", "ping", "-c", "1", "127.0.0.1", stdin=theirs)
+    os.close(theirs)
+    output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output) == (1, "")
+    assert errors == "linkladder-priv: who asked for it has gone\n"
+    assert "'failed who asked for it has gone'" in (tmp_path / "audit").read_text()

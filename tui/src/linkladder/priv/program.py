@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import stat
 import sys
 
 from linkladder.priv import audit
@@ -11,6 +13,7 @@ from linkladder.priv.running import Failed, run
 from linkladder.priv.verbs import MEASURE, OPERATOR, build
 
 TRANSPARENT = ("ping",)  # a measuring tool, whose own output and exit status are passed on unchanged
+OUTLIVING = ("undo",)  # which is there for the time when its caller is gone
 HIGHEST_DESCRIPTOR = 1024
 
 
@@ -46,6 +49,8 @@ def serve(words: list[str]) -> int:
     audit.write(words, "started")
     try:
         for step in steps:
+            if words[1] not in OUTLIVING and _caller_gone():
+                raise Failed("who asked for it has gone")
             if callable(step):
                 step()
             else:
@@ -55,6 +60,21 @@ def serve(words: list[str]) -> int:
             return _end(words, f"failed {problem}", "", problem.code)
         return _end(words, f"failed {problem}", str(problem), FAILED)
     return _end(words, "done", "", DONE)
+
+
+def _caller_gone() -> bool:
+    """Whether the pipe or socket on standard input is closed: who asked has put the settings back by then, or the undo
+    process has, and what would be changed now would stay.
+    """
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return False
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return False
+    poll = select.poll()
+    poll.register(0, 0)  # a hang-up is told in any case
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
 
 
 def _end(words: list[str], outcome: str, message: str, code: int) -> int:
