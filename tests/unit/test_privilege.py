@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,6 +94,31 @@ async def test_a_use_that_does_not_end_is_ended() -> None:
         done = await privilege.run("ping", "-c", "1000", "127.0.0.1", timeout=0.5)
     assert done.code == 1
     assert "did not end within 0.5 s" in done.reason
+
+
+async def test_one_that_is_cancelled_while_it_starts_ends_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio would kill it, which nobody else may do with a process of root's."""
+    started: list[int] = []
+
+    class Roots(subprocess.Popen[bytes]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            started.append(self.pid)
+
+        def kill(self) -> None:
+            raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(subprocess, "Popen", Roots)
+    monkeypatch.setattr(privilege, "command", lambda verb: ["sh", "-c", f"cat; touch {tmp_path}/ended"])
+    use = asyncio.create_task(privilege.run("trial-close"))
+    while not started:
+        await asyncio.sleep(0)
+    use.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await use
+    assert (tmp_path / "ended").exists()
 
 
 @root

@@ -8,7 +8,8 @@ The first knows every verb, the second only the measuring verbs; a process that 
 whatever user it runs as. Root runs the same code directly.
 
 An unprivileged parent cannot send signals to a privileged child. So the child ends when the pipe on its standard input
-closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched).
+closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched). Until it has ended, which
+may take as long as starting does, it may still do what it was asked: `run` waits for that, and `all_ended` tells.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,9 +32,10 @@ HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 PREFIX = "linkladder-priv: "
-LAST_WAIT = 2.0  # seconds for the helper to end the program that it started, and itself
+LAST_WAIT = 40.0  # seconds for the helper to end once it is let go; on a small, busy machine it may still be starting
 NAMES = {"kernel": "kernel-next", "mtu": "frames"}  # shorter names that people use -> verbs
 _class = "operator"
+_ending: dict[asyncio.Task[None], float] = {}  # uses that were let go and have not ended; until when that is waited for
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,8 @@ async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> C
         if "\0" in text or len(text) > LIMIT:  # a command line cannot contain this
             return Completed(2, "", f"argument {place}: too long, or holds a character that is not allowed")
     argv = command(verb, *args)
-    try:
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -111,8 +114,14 @@ async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> C
             env=ENVIRONMENT,
             cwd="/",
         )
+    )
+    try:
+        process = await asyncio.shield(starting)  # cancelling it would be a kill, which root's process is safe from
     except (OSError, ValueError) as error:
         return Completed(2, "", f"{argv[0]}: {error}")
+    except asyncio.CancelledError:
+        await _let_go(starting)
+        raise
     assert process.stdin
     process.stdin.write(said.encode())
     reading = asyncio.gather(_read(process.stdout), _read(process.stderr), process.wait())
@@ -120,13 +129,22 @@ async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> C
         async with asyncio.timeout(timeout):
             output, errors, code = await reading
     except TimeoutError:
-        await _let_go(process)
+        await _let_go(starting)
         return Completed(1, "", f"{verb} did not end within {timeout:g} s")
     except asyncio.CancelledError:
-        await asyncio.shield(_let_go(process))
+        await _let_go(starting)
         raise
     process.stdin.close()
     return Completed(code, output, errors)
+
+
+async def all_ended() -> bool:
+    """Wait for the uses that were let go, each for LAST_WAIT at most; whether none can change anything any more."""
+    here = asyncio.get_running_loop()
+    found = {task: until for task, until in _ending.items() if task.get_loop() is here}
+    for task, until in found.items():
+        await asyncio.wait({task}, timeout=max(0.0, until - time.monotonic()))
+    return all(task.done() and not task.cancelled() for task in found)
 
 
 def _door() -> str:
@@ -142,10 +160,17 @@ async def _read(stream: asyncio.StreamReader | None) -> str:
     return (await stream.read()).decode("utf-8", "replace")
 
 
-async def _let_go(process: asyncio.subprocess.Process) -> None:
-    """End the helper by closing its standard input, which works whatever user it runs as."""
-    if process.stdin:
-        process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LAST_WAIT):
-            await process.wait()
+async def _let_go(starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
+    """End the helper by closing its standard input, which works whatever user it runs as, and wait for its end."""
+    task = asyncio.create_task(_end(starting))
+    _ending[task] = time.monotonic() + LAST_WAIT
+    task.add_done_callback(lambda ended: _ending.pop(ended, None))
+    await asyncio.wait({task}, timeout=LAST_WAIT)
+
+
+async def _end(starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
+    with contextlib.suppress(OSError, ValueError):  # it was not even started
+        process = await starting
+        if process.stdin:
+            process.stdin.close()
+        await process.wait()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from linkladder import host, state
+from linkladder import host, privilege, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.settings.arming import Undo
 from linkladder.settings.journal import Entry, Journal, Record
@@ -125,6 +125,7 @@ class Lease:
             return ()
         ended = False
         try:
+            await self._renewed_beside(_no_change_under_way())
             try:
                 done = await self._renewed_beside(restore(self._journal, self._record))
                 ended = True
@@ -137,7 +138,7 @@ class Lease:
                 if self._undo and ended:
                     await self._undo.stand_down()
                 elif self._undo:
-                    self._undo.leave()  # it was interrupted, as an agent whose caller is gone
+                    self._undo.leave()  # interrupted, as an agent whose caller is gone, or a change is still under way
             finally:
                 self._journal.unlock()
         return done
@@ -152,16 +153,19 @@ class Lease:
     async def _renewed_beside(self, work: Coroutine[Any, Any, T]) -> T:
         """Do some work and renew the lease meanwhile, as a bundle may take longer than the undo waits."""
         task = asyncio.create_task(work)
-        pause = self._undo.seconds / OFTEN if self._undo else None
         try:
-            while not (await asyncio.wait({task}, timeout=pause))[0]:
-                with contextlib.suppress(SettingsError):  # the undo has acted; the next renewal will report it
-                    await self.renew()
+            await self._renewed_until(task)
         except BaseException:
             task.cancel()
-            await asyncio.wait({task})
+            await self._renewed_until(task)  # a helper that is let go may take long to end
             raise
         return task.result()
+
+    async def _renewed_until(self, task: asyncio.Task[Any]) -> None:
+        pause = self._undo.seconds / OFTEN if self._undo else None
+        while not (await asyncio.wait({task}, timeout=pause))[0]:
+            with contextlib.suppress(SettingsError):  # the undo has acted; the next renewal will report it
+                await self.renew()
 
     async def _arm(self, undo: Undo) -> None:
         try:
@@ -173,6 +177,19 @@ class Lease:
     def _changes_made(self) -> tuple[str, ...]:
         made = self._entries[: len(self._entries) - len(self.later)]
         return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in made if e.new is not None)
+
+
+async def _no_change_under_way() -> None:
+    """Wait until nothing more can be changed; raises SettingsError if a use of the helper does not end.
+
+    What is read before that may be changed after it, and nobody would know of it once the journal is cleared.
+    """
+    if not await privilege.all_ended():
+        raise SettingsError(
+            "a change of a setting does not end",
+            "the privileged helper was let go and is still there; the undo process puts back in its place",
+            "linkladder doctor shows what is still changed",
+        )
 
 
 async def recover(folder: Path | None = None) -> tuple[str, ...]:
