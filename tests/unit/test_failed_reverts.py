@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import cli, host, privilege, settings
+from linkladder import cli, host, privilege, settings, wire
+from linkladder.agent import Service
 from linkladder.errors import LinkladderError
 from linkladder.priv import accepted
 from linkladder.priv.running import Failed
-from linkladder.settings import overview
+from linkladder.settings import lease, overview
 from test_settings import BEFORE, CHANGES, Kernel, journal_of, kernel
 
 __all__ = ["kernel"]
@@ -227,3 +228,20 @@ async def test_a_run_waits_for_an_undo_process_that_has_cleared_the_journal_and_
     assert loop.time() - began >= 0.5
     async with settings.Lease(CHANGES):
         pass
+
+
+async def test_who_reserves_may_ask_again_only_where_it_passes_by_itself(
+    kernel: Kernel, own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run takes its own name as the holder's for an end that is still busy with what this run left there."""
+    monkeypatch.setattr(lease, "BUSY", 0.05)
+    held = settings.Lease(CHANGES)
+    await held.acquire()
+    service, reserve = Service(lambda event: None), wire.Reserve("alpha, run 1")
+    with pytest.raises(wire.Refused, match="another process has them on loan") as lent:
+        await service.do(reserve)
+    held._journal.unlock()  # as if the process were gone
+    kernel.refuse = {"mtu vmx1"}
+    with pytest.raises(wire.Refused, match="could not be put back") as final:
+        await service.do(reserve)
+    assert (lent.value.holder, final.value.holder) == ("alpha, run 1", "")

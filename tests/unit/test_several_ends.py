@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from linkladder import events as ev
-from linkladder import wire
+from linkladder import locks, wire
 from linkladder.engine import Engine
 from linkladder.model import Company, Document, Experiment, Fault, Plan, Protocol, Rung, RungName
 from linkladder.model import Path as Pair
 from linkladder.peer import FarEnd, NearEnd
+from linkladder.settings.journal import LOCK
 from linkladder.store import Store
 
 PAIRS = (
@@ -32,6 +33,8 @@ ECHO = Experiment("all", "ping", Protocol.ECHO, count=20)
 class Agents:
     """Each with a state folder of its own, as if it were another machine."""
 
+    start = ("-m", "linkladder")
+
     def __init__(self, folder: Path, introduced: bool = True) -> None:
         self.folder, self.more = folder, ["--introduced"] if introduced else []
         self.open: dict[str, FarEnd] = {}
@@ -44,7 +47,7 @@ class Agents:
         if name in self.refuses:
             raise wire.Refused(f"{name}: busy: omega, run 1 is measuring with this appliance")
         state = ["env", f"LINKLADDER_STATE={self.folder / name}", f"PYTHONPATH={os.pathsep.join(sys.path)}"]
-        argv = [*state, sys.executable, "-m", "linkladder", "agent", "--near", *self.more]
+        argv = [*state, sys.executable, *self.start, "agent", "--near", *self.more]
         (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         far = await FarEnd.open(name, argv, "alpha")
         far.hello = replace(far.hello, addresses=(ADDRESSES[name],))  # of this one machine's, the one that is its own
@@ -191,3 +194,33 @@ async def test_an_end_that_takes_long_to_answer_delays_no_other_at_the_start(own
     agents.waits["beta"] = {"gamma", "delta"}  # it answers when these are there
     document, _ = await measured(own_state, agents, ECHO)
     assert document.rungs[0].experiments[0].trials[0].ok
+
+
+IMPATIENT = "import sys; from linkladder import cli; from linkladder.settings import lease; lease.BUSY = 0.2; "
+
+
+class PutBackSlowly(Agents):
+    """The undo process of the agent that is killed holds the lock of loans until the next but one asks for it."""
+
+    start = ("-c", IMPATIENT + "sys.exit(cli.main(sys.argv[1:]))")
+    began = 0
+    lock: locks.HeldFile | None = None
+
+    async def connect(self, name: str) -> FarEnd:
+        self.began += 1
+        if self.lock and self.began == 3:
+            self.lock.release()
+        return await super().connect(name)
+
+    def kill(self, name: str) -> None:
+        self.lock = locks.HeldFile(self.folder / name / LOCK, 0o644)
+        assert self.lock.take()
+        os.kill(self.open[name]._process.pid, signal.SIGKILL)
+
+
+async def test_an_end_whose_undo_takes_longer_than_one_look_is_asked_again(own_state: Path, tmp_path: Path) -> None:
+    agents = PutBackSlowly(tmp_path)
+    document, seen = await measured(own_state, agents, replace(ECHO, count=40), kill="beta", pairs=PAIRS[:1])
+    assert document.run.state == "complete", [e.reason for e in seen if isinstance(e, ev.RunFinished)]
+    (trial,) = document.rungs[0].experiments[0].trials
+    assert trial.ok and len(trial.interruptions) == 1 and agents.began == 3

@@ -98,15 +98,15 @@ class Service:
         if self.lock.held:
             return
         self.single.clear()
-        holder = self.lock.take(request.holder)
-        if holder is not None:
+        if (holder := self.lock.take(request.holder)) is not None:
             raise wire.Refused(f"busy: {holder} is measuring with this appliance", holder)
         try:
             await settings.settle()  # so that no run measures with settings that a crash left changed
         except BaseException as error:
             self.lock.release()
             if isinstance(error, LinkladderError):
-                raise wire.Refused(in_a_line(error)) from None
+                lent = isinstance(error, settings.StillLent)  # and put back soon: the same run may ask again
+                raise wire.Refused(in_a_line(error), request.holder if lent else "") from None
             raise
 
     async def do_release(self, _: wire.Release) -> None:

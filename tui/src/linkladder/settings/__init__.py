@@ -12,7 +12,7 @@ those in force.
 from __future__ import annotations
 
 from linkladder.settings.arming import Undo, Unguarded
-from linkladder.settings.lease import Lease, recover, settle
+from linkladder.settings.lease import Lease, StillLent, recover, settle
 from linkladder.settings.reversible import (
     FLAGS,
     Change,
@@ -31,6 +31,7 @@ __all__ = [
     "Change",
     "Lease",
     "SettingsError",
+    "StillLent",
     "Undo",
     "Unguarded",
     "bundle",

@@ -33,6 +33,10 @@ BUSY = 5.0  # seconds to wait for another process to restore its settings
 HEARD = 0.1  # seconds within which it is heard that the undo acts, which it says before it changes anything
 
 
+class StillLent(SettingsError):
+    """Another process has settings on loan, or is still putting them back: that passes by itself."""
+
+
 class Lease:
     """Changes on loan, for `async with` or for acquire() and release(), which may both be repeated."""
 
@@ -208,7 +212,7 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
 
 
 async def settle(folder: Path | None = None) -> None:
-    """Make sure that no setting is changed; raises SettingsError if one cannot be restored or is still on loan.
+    """Make sure that no setting is changed; raises NotPutBack if one cannot be restored, StillLent if it is on loan.
 
     An undo process clears the journal a moment before it ends: until then its lock would refuse the next lease.
     """
@@ -219,7 +223,7 @@ async def settle(folder: Path | None = None) -> None:
         if not (journal.exists() or journal.lent()):
             return
         if asyncio.get_running_loop().time() > deadline:
-            raise SettingsError("settings are changed", "another process has them on loan", "end that experiment first")
+            raise StillLent("settings are changed", "another process has them on loan", "end that experiment first")
         await asyncio.sleep(0.1)
 
 
