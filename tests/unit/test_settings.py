@@ -199,8 +199,9 @@ async def test_a_setting_that_is_not_there_changes_nothing(kernel: Kernel, own_s
 
 
 async def test_a_lease_within_a_lease_is_refused_and_harms_nothing(
-    kernel: Kernel,
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("linkladder.settings.lease.UNLOCKED", 0.2)
     async with settings.Lease(CHANGES):
         with pytest.raises(LinkladderError, match="another lease"):
             await settings.Lease([settings.sysctl("b", "newreno")]).acquire()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from pathlib import Path
 
@@ -99,3 +100,17 @@ async def test_what_does_not_end_is_left_to_the_undo(
         await asyncio.sleep(0.01)
     await settings.settle()  # what the undo process does by root's helper
     assert machine.value("", "a") == "1" and not Journal(own_state).exists()
+
+
+async def test_the_next_lease_waits_for_the_undo_process_of_the_one_before(machine: Machine, own_state: Path) -> None:
+    """It was stood down, or has acted, and still reads back with the lock in its hands."""
+    first = settings.Lease([settings.sysctl("a", 3)], Watched())
+    await first.acquire()
+    ending = os.dup(first._journal.descriptor)
+    await first.release()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    loop.call_later(0.5, os.close, ending)
+    async with settings.Lease([settings.sysctl("a", 4)], Watched()):
+        assert loop.time() - began >= 0.5 and machine.value("", "a") == "4"
+    assert machine.value("", "a") == "1"

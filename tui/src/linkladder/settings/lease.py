@@ -30,6 +30,8 @@ from linkladder.settings.reversible import (
 T = TypeVar("T")
 OFTEN = 4  # how many times within the undo's seconds a lease is renewed while one change takes long
 BUSY = 5.0  # seconds to wait for another process to restore its settings
+UNLOCKED = 30.0  # seconds to wait for the undo process of the loan before, which reads back; less than a caller waits
+LOOK = 0.1  # seconds until it is looked again whether that one has ended
 HEARD = 0.1  # seconds within which it is heard that the undo acts, which it says before it changes anything
 
 
@@ -58,8 +60,7 @@ class Lease:
         """Make all changes and return them in words; on failure everything is restored before the error is raised."""
         if self._held:
             return self._changes_made()
-        if not self._journal.lock():
-            raise SettingsError("settings are changed already", "another lease holds them", "end that experiment first")
+        await self._lock()
         try:
             if leftover := self._journal.read():
                 await restore(self._journal, leftover)
@@ -87,6 +88,16 @@ class Lease:
                 raise SettingsError(str(second.title), second.cause, second.hint) from error
             raise
         return self._changes_made()
+
+    async def _lock(self) -> None:
+        """Take the journal's lock; raises SettingsError if another lease holds it, and not only its undo process."""
+        deadline = time.monotonic() + UNLOCKED
+        while not self._journal.lock():
+            while self._journal.lent() and time.monotonic() < deadline:
+                await asyncio.sleep(LOOK)
+            if time.monotonic() >= deadline:
+                fault = "settings are changed already"
+                raise SettingsError(fault, "another lease holds them", "end that experiment first")
 
     async def renew(self) -> None:
         """Renew the lease; raises SettingsError if it has run out, as everything has then been restored already."""
@@ -224,7 +235,7 @@ async def settle(folder: Path | None = None) -> None:
             return
         if asyncio.get_running_loop().time() > deadline:
             raise StillLent("settings are changed", "another process has them on loan", "end that experiment first")
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(LOOK)
 
 
 async def restore(journal: Journal, record: Record) -> tuple[str, ...]:
