@@ -6,6 +6,7 @@ import asyncio
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,3 +115,35 @@ async def test_the_next_lease_waits_for_the_undo_process_of_the_one_before(machi
     async with settings.Lease([settings.sysctl("a", 4)], Watched()):
         assert loop.time() - began >= 0.5 and machine.value("", "a") == "4"
     assert machine.value("", "a") == "1"
+
+
+@pytest.mark.parametrize("moment", ["starting", "arming"])
+async def test_an_undo_process_whose_arming_is_cancelled_hears_of_it(
+    own_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """It has the lock of loans from then on, and would wait all the seconds of the loan for a word."""
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    monkeypatch.setattr(privilege, "command", lambda verb: ["sh", "-c", f"touch {begun}; cat; touch {ended}"])
+    start, inside = asyncio.create_subprocess_exec, asyncio.Event()
+
+    async def slow(*argv: Any, **options: Any) -> Any:
+        made = await start(*argv, **options)
+        inside.set()
+        if moment == "starting":
+            await asyncio.Event().wait()
+        return made
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
+    journal = Journal(own_state)
+    assert journal.lock()
+    arming = asyncio.create_task(settings.Undo(60).arm(journal, ()))
+    await inside.wait()
+    while not begun.exists():
+        await asyncio.sleep(0.01)
+    arming.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await arming
+    async with asyncio.timeout(30):
+        while not ended.exists():
+            await asyncio.sleep(0.01)
+    assert caught.value.__traceback__, "whoever looks at the error keeps what is in it"

@@ -50,31 +50,35 @@ class Undo:
             ours, theirs = socket.socketpair()
         except OSError as error:
             raise _not_armed(str(error)) from error
-        try:
-            with theirs:
-                ours.setblocking(False)
-                ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM)
-                whole = socket.send_fds(ours, [line], [journal.descriptor]) == len(line)
-                process = await asyncio.create_subprocess_exec(
-                    *privilege.command("undo"), stdin=theirs.fileno(), stdout=asyncio.subprocess.DEVNULL,
-                    stderr=asyncio.subprocess.PIPE, start_new_session=True, cwd="/", env=privilege.ENVIRONMENT,
-                )  # fmt: skip
-            reader, writer = await asyncio.open_connection(sock=ours)
-        except OSError as error:
-            ours.close()
-            raise _not_armed(str(error)) from error
-        said = b""
-        with contextlib.suppress(TimeoutError, OSError):
-            async with asyncio.timeout(START_LIMIT if whole else 0):
-                said = await reader.readline()
-        if said != ARMED:
-            writer.close()  # so that it ends, or brings back what was never changed
-            assert process.stderr
-            why = b""
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LEAVING):
-                    why = await process.stderr.read()
-            raise _not_armed(why.decode("utf-8", "replace").strip().removeprefix(privilege.PREFIX))
+        with contextlib.ExitStack() as unless_armed:  # also where it is cancelled, or it holds the lock all its seconds
+            unless_armed.callback(ours.close)
+            try:
+                with theirs:
+                    ours.setblocking(False)
+                    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM)
+                    whole = socket.send_fds(ours, [line], [journal.descriptor]) == len(line)
+                    process = await asyncio.create_subprocess_exec(
+                        *privilege.command("undo"), stdin=theirs.fileno(), stdout=asyncio.subprocess.DEVNULL,
+                        stderr=asyncio.subprocess.PIPE, start_new_session=True, cwd="/", env=privilege.ENVIRONMENT,
+                    )  # fmt: skip
+                reader, writer = await asyncio.open_connection(sock=ours)
+            except OSError as error:
+                raise _not_armed(str(error)) from error
+            unless_armed.pop_all()
+            unless_armed.callback(writer.close)  # so that it ends, or brings back what was never changed
+            said = b""
+            with contextlib.suppress(TimeoutError, OSError):
+                async with asyncio.timeout(START_LIMIT if whole else 0):
+                    said = await reader.readline()
+            if said != ARMED:
+                writer.close()
+                assert process.stderr
+                why = b""
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LEAVING):
+                        why = await process.stderr.read()
+                raise _not_armed(why.decode("utf-8", "replace").strip().removeprefix(privilege.PREFIX))
+            unless_armed.pop_all()
         self._reader, self._writer = reader, writer
         self._watching = asyncio.create_task(self._replace_when_killed(reader, journal, entries))
 
