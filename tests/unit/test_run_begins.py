@@ -126,6 +126,42 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
     assert store.runs() == []
 
 
+async def never(name: str) -> Any:
+    """Wait for a far end that does not answer."""
+    await asyncio.sleep(3600)
+
+
+async def held_all_along(name: str) -> Any:
+    """Reach one that an earlier agent of this very run has still."""
+
+    class Held(FreeFar):
+        async def ask(self, request: Any) -> Any:
+            raise Refused("busy: this run is measuring with this appliance", request.holder)
+
+        async def close(self) -> None: ...
+
+    return Held()
+
+
+@pytest.mark.parametrize("connect", [never, held_all_along])
+async def test_to_skip_while_a_far_end_keeps_one_waiting_ends_nothing(own_state: Path, connect: Any) -> None:
+    """There is no rung yet that could be left."""
+    engine = Engine(replace(PLAN, rungs=(replace(LINK, paths=BETA),)), Store(own_state), Free(), connect)
+    engine.controls.skip()
+    with pytest.raises(EnvironmentFault, match="ended before it began"):
+        async for _ in engine.run():
+            engine.controls.skip()
+            asyncio.get_running_loop().call_later(0.5, engine.controls.cancel)
+
+
+async def test_what_is_ended_before_a_far_end_is_asked_waits_for_none(own_state: Path) -> None:
+    engine = Engine(replace(PLAN, rungs=(replace(LINK, paths=BETA),)), Store(own_state), Free(), never)
+    engine.controls.cancel()
+    with pytest.raises(EnvironmentFault, match="ended before it began"):
+        async for event in engine.run():
+            pytest.fail(f"{event}")
+
+
 async def test_a_far_end_that_was_waited_for_is_said_to_be_free() -> None:
     """Else the wait would stand on the screen as the last word, while the first rung is measured."""
     told: list[Any] = []

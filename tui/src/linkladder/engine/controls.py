@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from linkladder.errors import EnvironmentFault
 
 CANCELLED = "it was cancelled"
 
@@ -85,6 +88,20 @@ class Controls:
 
     def guard(self, cancel: Callable[[], object] | None) -> None:
         self._cancel_trial = cancel
+
+    async def before_all_rungs(self, wait: Coroutine[Any, Any, None]) -> None:
+        """Wait for this as long as nobody ends the run; there is no rung yet that could be left."""
+        work = asyncio.create_task(wait)
+        self.guard(lambda: self.cancelled and work.cancel())
+        self._interrupt()  # what was asked before there was anything to wait for
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+            raise EnvironmentFault("the run was ended before it began", self.why) from None
+        finally:
+            self.guard(None)
 
     def _interrupt(self) -> None:
         if self._cancel_trial:

@@ -154,7 +154,7 @@ class FarEnds:
                     if notice.when() <= asyncio.get_running_loop().time():
                         self._emit(ev.Notice(f"{peer} is free."))  # or the wait is the last word
                     break
-                await self._nap(pause)
+                await asyncio.sleep(pause)  # whoever ends the run ends the wait, and there is no rung yet to be left
         except Refused as error:
             return str(error)
         except (PeerLost, LinkladderError):

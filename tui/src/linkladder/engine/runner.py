@@ -28,7 +28,7 @@ from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.route import Route, bundled, routes
 from linkladder.engine.stored_run import conclude, keep_host, reserve_near, resume_stored, skipped
 from linkladder.engine.trial import Trial
-from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
+from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
     Document,
     Evidence,
@@ -139,16 +139,7 @@ class Engine:
     async def _have_peers(self) -> None:
         """Reserve the peers of the rungs that are still to be measured; the operator may end the wait for them."""
         peers = dict.fromkeys(peer for rung in self.plan.rungs if not self._over(rung) for peer in rung.peers)
-        work = asyncio.create_task(self._ends.reserve(peers))
-        self.controls.guard(work.cancel)
-        try:
-            await work
-        except (Stop, asyncio.CancelledError):
-            if not self.controls.cancelled:
-                raise
-            raise EnvironmentFault("the run was ended before it began", self.controls.why) from None
-        finally:
-            self.controls.guard(None)
+        await self.controls.before_all_rungs(self._ends.reserve(peers))
 
     def _finish(self, state: RunState, reason: str) -> None:
         totals: dict[str, float] = {}
