@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
 from judge_documents import GOOD, both, document, ping
 from linkladder.codec import from_json, to_json
 from linkladder.engine.account import MOST_STILL, Watched
-from linkladder.engine.far_ends import shares_a_card
-from linkladder.engine.interruptions import TRIES, AttemptTimer, CarrierNews, given_up, with_carriers
+from linkladder.engine.controls import Controls, Skipped, Stop
+from linkladder.engine.far_ends import FarEnds, shares_a_card
+from linkladder.engine.interruptions import TRIES, AttemptTimer, CarrierNews, attempt, given_up, with_carriers
 from linkladder.judge import Verdict, judge_document
 from linkladder.judge.outages import outages
 from linkladder.model import (
@@ -62,6 +64,41 @@ def test_a_trial_that_never_came_to_its_end_is_kept_as_such() -> None:
     lost = (Interruption("2026-11-22T10:00:00+00:00", 4.0, "gone"),) * TRIES
     kept = given_up(Experiment("tcp"), 1, lost)
     assert not kept.ok and kept.fault is Fault.PEER and kept.repeat == 1 and kept.interruptions == lost
+
+
+class Answering:
+    """An end that answers, and lets its address be seen."""
+
+    name, address, lost, hello = "beta", "192.0.2.2", False, None
+
+    async def ask(self, request: Any) -> Any:
+        return None
+
+
+class Begun:
+    """A trial that must not begin."""
+
+    routes = ()
+
+    async def run(self) -> Any:
+        pytest.fail("it was run")
+
+
+@pytest.mark.parametrize(("order", "outcome"), [(Controls.cancel, Stop), (Controls.skip, Skipped)])
+async def test_what_was_asked_while_a_lost_peer_was_reached_ends_the_trial_before_it_begins(
+    order: Any, outcome: type[Exception]
+) -> None:
+    """No trial ran that the order could have ended."""
+    controls = Controls()
+
+    async def connect(name: str) -> Any:
+        order(controls)
+        return Answering()
+
+    ends = FarEnds(Answering(), connect, (), lambda _: None, controls.raise_if_asked, lambda *_: None)
+    await ends.reach("beta")
+    with pytest.raises(outcome):
+        await attempt(Begun(), ends, controls)
 
 
 class Attempted:

@@ -45,6 +45,7 @@ class AttemptTimer:
 
 async def attempt(trial: Trial, ends: FarEnds, controls: Controls) -> TrialResult | Interruption:
     """What came of a trial, or how it was lost with a peer. The operator may end it."""
+    controls.raise_if_asked()  # what was asked while its ends were reached
     timer = AttemptTimer(any(ends.peer_under_test(route.path) for route in trial.routes))
     work = asyncio.create_task(trial.run())
     controls.guard(work.cancel)
