@@ -3,7 +3,7 @@
     python restarted.py MACHINE DIE ARGUMENTS...
 
 Everything is real but what the folder says, and the orders to the privileged helper. DIE names a step after which the
-process is killed at once, as by a power cut; '-' for none.
+process is killed at once, as by a power cut; '-' for none; CALLED_OFF's end the run after a count-down.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from linkladder import host, privilege
-from linkladder.engine import kernels
+from linkladder.engine import Controls, kernels
 from linkladder.host import switches
 from linkladder.privilege import Completed
 from linkladder.run import awaited, process, restarting
@@ -89,12 +89,32 @@ DEATHS: dict[str, tuple[Any, str]] = {
 }
 
 
+CALLED_OFF = {"cancelled": "", "ended": "the system ended it"}  # by a person, or with this reason
+
+
+def called_off(name: str, why: str) -> None:
+    """Let an order to end the run come after this count-down, while its ends are left."""
+    real: Callable[..., Any] = getattr(kernels.Boots, name)
+
+    async def then_cancel(boots: kernels.Boots, *more: Any) -> None:
+        try:
+            await real(boots, *more)
+        finally:
+            if boots.next or boots.going_back:
+                next(one for one in more if isinstance(one, Controls)).cancel(why)
+
+    setattr(kernels.Boots, name, then_cancel)
+
+
 def main() -> int:
     machine = Machine(Path(sys.argv[1]))
     stand_in(machine)
     kernels.COUNT = float(machine.read("count") or 0.01)
     if sys.argv[2] in DEATHS:
         killed_after(*DEATHS[sys.argv[2]])
+    elif sys.argv[2] in CALLED_OFF:
+        for name in ("reach", "back"):
+            called_off(name, CALLED_OFF[sys.argv[2]])
     elif sys.argv[2] == "chosen":  # the kernel is chosen, and the machine not restarted
         helper = privilege.run
 

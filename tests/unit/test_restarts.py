@@ -255,6 +255,27 @@ def test_a_person_stops_it_in_the_countdown(machine: Machine, own_state: Path) -
     ended_for_good(machine, own_state)
 
 
+@pytest.mark.parametrize(("by", "said"), [("cancelled", "it was cancelled"), ("ended", "the system ended it")])
+def test_an_order_to_end_it_after_the_countdown_stops_the_restart(
+    machine: Machine, own_state: Path, by: str, said: str
+) -> None:
+    begun(machine, own_state, plan("generic"), by)
+    assert machine.asked == [] and machine.read("next") == ""
+    assert reason(own_state) == said and stored_cancelled(own_state) == (by == "cancelled")
+    assert f"did not go on: {said}" in awaited.sentence(own_state)
+    ended_for_good(machine, own_state)
+
+
+def test_an_order_to_end_it_before_the_way_back_leaves_the_kernel_that_runs(machine: Machine, own_state: Path) -> None:
+    begun(machine, own_state, plan("kernel"))
+    machine.boot()
+    went_on(machine)
+    machine.boot()
+    went_on(machine, "cancelled")
+    assert machine.asked == ["kernel", "kernel.GENERIC"] and stored(own_state).run.state is RunState.COMPLETE
+    assert awaited.read(own_state) is None
+
+
 def test_a_person_who_stops_it_later_is_told_which_kernel_stays(machine: Machine, own_state: Path) -> None:
     begun(machine, own_state, plan("generic", pairs=2))
     machine.boot()

@@ -74,6 +74,11 @@ class Boots:
                 await self._count_down("with its own kernel, and the run is complete", controls, emit)
                 self.going_back = True
 
+    def call_off(self) -> bool:
+        """Let no restart follow; whether the run was to go on after it."""
+        wanted, self.next, self.going_back = self.next, None, False
+        return wanted is not None
+
     async def _count_down(self, words: str, controls: Controls, emit: Callable[[ev.Event], None]) -> None:
         if self.agreed < 1:
             raise Stop("it needs a restart of this machine, and no further one was agreed to")

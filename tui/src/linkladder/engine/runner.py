@@ -143,6 +143,8 @@ class Engine:
 
     def _finish(self, state: RunState, reason: str) -> None:
         totals: dict[str, float] = {}
+        if self.controls.cancelled and self.boots.call_off():  # while the ends were left, after the count-down
+            reason = self.controls.why
         by_person = self.controls.by_person and state is RunState.INCOMPLETE
         try:
             self._keep_notes()
