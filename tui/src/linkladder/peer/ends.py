@@ -78,6 +78,7 @@ class FarEnd:
     """A paired appliance, reached over the stdio of its agent."""
 
     hello: wire.HelloReply
+    ends_within = 2.0  # seconds that a closed channel may take to end; the far agent ends without it as well
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
@@ -216,17 +217,25 @@ class FarEnd:
             self._process.stdin.close()
         try:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(2.0):
+                async with asyncio.timeout(self.ends_within):
                     await self._process.wait()
         finally:  # also if nobody waits for the rest any more
-            if self._process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    self._process.kill()
+            will_end = self._process.returncode is not None or self._killed()
             for task in self._tasks:
                 task.cancel()
             self._fail(self._lost)
-        await self._process.wait()
+        if will_end:
+            await self._process.wait()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _killed(self) -> bool:
+        """Kill the process; False if it is another user's, which then ends by itself or never."""
+        with contextlib.suppress(ProcessLookupError):
+            try:
+                self._process.kill()
+            except PermissionError:
+                return False
+        return True
 
 
 def _check_addresses(name: str, announced: Iterable[str]) -> None:
@@ -251,6 +260,8 @@ def _check_protocol(name: str, said: Any) -> None:
 
 class OwnAgent(FarEnd):
     """This appliance's own agent, if agents run as another user."""
+
+    ends_within = measurer.WAIT  # it puts back what it has lent, and nobody can kill it
 
     async def ask(self, request: wire.Request[R]) -> R:
         try:
