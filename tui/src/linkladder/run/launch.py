@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ from linkladder import plan as plans
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan
 from linkladder.run import lock
+from linkladder.run.lock import Announcement
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat
 
@@ -24,27 +27,47 @@ CLEAR_WAIT = 8.0  # seconds to wait until a finished run's process is gone
 
 async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSession:
     """Start the run, wait until it has announced itself, and take the controls."""
-    draft = folder / "next-plan.json"
     await last_run_gone(folder, seat)
-    await asyncio.to_thread(atomic_files.replace, draft, json.dumps(codec.to_json(plan)))
+    draft = await asyncio.to_thread(_drafted, folder, plan)
     argv = [sys.executable, "-m", "linkladder.run.process", str(draft), *(["--resume", resume] if resume else [])]
     if count := plans.restarts(plan):  # whoever starts such a plan has asked a person first
         argv += ["--restarts", str(count)]
     process = await asyncio.to_thread(spawn, folder, argv)
+    said = await _announced(folder, process)
+    if said is None and process.poll() is None:  # or it would measure after all, when nobody expects it
+        process.terminate()
+    with contextlib.suppress(OSError):  # what is left is removed by a later start
+        await asyncio.to_thread(draft.unlink)
+    if said:
+        session = await asyncio.to_thread(LiveSession, folder, said, seat)
+        await session.take_over()
+        return session
+    lines = await asyncio.to_thread(log_lines, folder, 1)
+    raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
+
+
+def _drafted(folder: Path, plan: Plan) -> Path:
+    """The plan in a file of this start's own, as another screen may start a run at the same time."""
+    for left in folder.glob("*next-plan*"):  # by a start that broke off
+        with contextlib.suppress(OSError):
+            if abs(time.time() - left.stat().st_mtime) > START_WAIT:
+                left.unlink()
+    draft = folder / f"next-plan-{os.getpid()}-{os.urandom(4).hex()}.json"
+    atomic_files.replace(draft, json.dumps(codec.to_json(plan)))
+    return draft
+
+
+async def _announced(folder: Path, process: subprocess.Popen[bytes]) -> Announcement | None:
+    """What the process says of itself once it measures; None where it ended or takes too long."""
     until = time.monotonic() + START_WAIT
     while time.monotonic() < until:
         said = await asyncio.to_thread(lock.announced, folder)
         if said and said.pid == process.pid and await asyncio.to_thread(lock.measuring, folder):
-            session = await asyncio.to_thread(LiveSession, folder, said, seat)
-            await session.take_over()
-            return session
+            return said
         if process.poll() is not None:
             break
         await asyncio.sleep(0.05)
-    if process.poll() is None:  # or it would measure after all, when nobody expects it
-        process.terminate()
-    lines = await asyncio.to_thread(log_lines, folder, 1)
-    raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
+    return None
 
 
 def after_restart(folder: Path) -> None:
