@@ -104,9 +104,32 @@ def test_both_say_the_same() -> None:
         assert ports in text
     assert (firewall.FIRST, firewall.LAST) == (5301, 5400)
     rules = [line for line in PF.splitlines() if line and line[0] != "#"]
-    assert sum(line.startswith("block") for line in rules) == 1
+    assert sum(line.startswith("block") for line in rules) == 2
     order = [i for i, line in enumerate(rules) if line.startswith(("anchor", "block in quick", "pass"))]
     assert rules[order[0]] == 'anchor "trial"' and "5301:5400" in rules[order[1]]
+
+
+def test_what_is_over_a_limit_comes_in_by_no_other_rule() -> None:
+    """pf counts where the handshake ends: it forgets the state and drops that one packet; the kernel waits for more."""
+    rules = [line.partition("#")[0].strip() for line in PF.splitlines() if line and line[0] != "#"]
+    *_, shut, rest = rules
+    found = re.fullmatch(r"block in quick proto tcp from any to any port \{ ([\d ]+) \}", shut)
+    assert found and rest == "pass in all no state"
+    limited = {port for line in rules for port in re.findall(r"port (\d+) .*max-src-conn", line)}
+    assert set(found[1].split()) == limited
+    for line in rules[:-2]:  # nothing before lets in what begins no connection
+        assert "no state" not in line or "icmp" in line, line
+        assert not line.startswith("pass in") or "flags S/SA keep state" in line, line
+    ((ports, flags),) = re.findall(r"tcp dport \{ (.*?) \} ct state new tcp flags (.*) reject with tcp reset", NFT)
+    assert set(ports.split(", ")) == limited and flags == "& (syn | ack) != syn"
+
+
+def test_a_connection_that_is_over_counts_against_its_source_no_longer() -> None:
+    """pf counts states, and by itself keeps one for a minute and a half: 12 at once would be 8 a minute."""
+    (line,) = re.findall(r"^set timeout \{ (.*) \}", PF, re.M)
+    seconds = {name: int(number) for name, number in (part.split() for part in line.split(", "))}
+    for over in ("tcp.finwait", "tcp.closed"):
+        assert seconds.get(over, 90) + seconds["interval"] <= 15
 
 
 def test_begun_connections_from_invented_addresses_leave_room() -> None:

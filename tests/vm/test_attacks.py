@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from .machine import SLOW
 from .pair import PROGRAM, Pair
 
 FILL = "cd /state/measure && for n in $(seq 40); do dd if=/dev/zero of=fill$n bs=64k count=200 || break; done"
@@ -18,6 +23,25 @@ duration = 2
 warmup = 1
 repeats = 2
 """
+GREETERS = """
+import select, socket, sys, time
+held = [socket.create_connection((sys.argv[1], 8622), 60) for _ in range(30)]
+for one in held:
+    try:
+        one.sendall(b"SSH-2.0-x\\r\\n")
+    except OSError:
+        pass
+greeted, limit = 0, time.monotonic() + float(sys.argv[2])
+while held and time.monotonic() < limit:
+    for one in select.select(held, [], [], 1)[0]:
+        held.remove(one)
+        try:
+            greeted += one.recv(64).startswith(b"SSH-2.0-")
+        except OSError:
+            pass
+print(greeted, len(held))
+"""
+PF = Path(__file__).resolve().parents[2] / "overlay/etc/pf.conf"
 KEPT = ("/state/linkladder/peers.json", "/state/linkladder/keys/host_ed25519", "/state/linkladder/keys/user_ed25519")
 
 
@@ -75,6 +99,15 @@ def test_the_firewall_is_in_force_and_shut(pair: Pair) -> None:
     assert pair.beta.ssh("pfctl -a trial -s rules").stdout.strip() == ""
     asked = f"nc -z -w 5 {pair.beta.test} 5301"
     assert pair.alpha.user(asked, check=False).returncode
+
+
+def test_of_thirty_connections_of_one_source_only_as_many_as_pf_allows_are_greeted(pair: Pair) -> None:
+    (most,) = re.findall(r"port 8622 .*max-src-conn (\d+)", PF.read_text())
+    argv = ["ip", "netns", "exec", pair.beta.space, sys.executable, "-c", GREETERS, pair.beta.management]
+    argv.append(str(60 * SLOW))
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=600 * SLOW).stdout
+    greeted, unanswered = map(int, said.split())
+    assert 0 < greeted <= int(most) == 12 and not unanswered, said
 
 
 def test_a_full_place_of_the_measuring_user_leaves_the_state_its_room_and_runs_go_on(pair: Pair) -> None:
