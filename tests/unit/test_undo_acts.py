@@ -6,15 +6,20 @@ import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from linkladder.settings.arming import ARMED
 from linkladder.settings.journal import Journal
 from undo_process import LOOPBACK, armed, asked, journal, started
 
 __all__ = ["journal"]
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="the helper works as root only")
 
 
 TOUCHING = """
@@ -78,6 +83,50 @@ def test_it_acts_whatever_its_caller_has_handed_down(journal: Journal) -> None:
     assert psutil.Process(undo.process.pid).rlimit(psutil.RLIMIT_CPU)[0] == psutil.RLIM_INFINITY
     undo.said.close()
     assert undo.ended() == 0 and not journal.exists()
+
+
+WHOLE = """
+import sys
+from linkladder.priv import program, undo
+undo.SLOT = sys.argv[1]
+sys.exit(program.serve(["measure", "undo"]))
+"""
+TIMED = (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
+
+
+def timers_handed_down() -> None:
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 1000.0)
+
+
+@root
+def test_no_timer_of_its_callers_ends_it(journal: Journal) -> None:
+    """A timer goes on in the program that is executed, and its signal would end root's process before it has acted."""
+    undo = armed(journal, 60, WHOLE)
+    for number in TIMED:
+        undo.process.send_signal(number)
+    undo.said.close()
+    assert undo.ended() == 0 and not journal.exists()
+    shown = "undo.serve = lambda build: print(*(t for n in range(3) for t in program.signal.getitimer(n)))"
+    show = WHOLE.replace("sys.exit", f"{shown}\nsys.exit")
+    undo = started(journal, asked(journal, 60), show, preexec_fn=timers_handed_down)
+    said, _ = undo.process.communicate(timeout=20)
+    assert said.split() == [b"0.0"] * 6
+
+
+@root
+def test_what_a_verb_starts_has_the_use_of_its_own_timers(tmp_path: Path) -> None:
+    """Ping ends itself by one, which it could not where the signal is ignored."""
+    asks = "import signal; print([signal.getsignal(n) == signal.SIG_DFL for n in (signal.SIGALRM, signal.SIGPROF)])"
+    whole = f"""
+import sys
+from linkladder.priv import program
+program.build = lambda *_: [[sys.executable, "-I", "-c", {asks!r}]]
+sys.exit(program.serve(["measure", "ping"]))
+"""
+    env = {**os.environ, "LINKLADDER_AUDIT": str(tmp_path / "audit")}
+    done = subprocess.run([sys.executable, "-I", "-c", whole], capture_output=True, text=True, timeout=50, env=env)
+    assert done.stdout == "[True, True]\n", done
 
 
 def test_it_keeps_one_descriptor_of_all_that_it_is_sent(journal: Journal) -> None:

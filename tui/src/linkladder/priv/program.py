@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import stat
 import sys
 
 from linkladder.priv import audit
 from linkladder.priv.checks import DONE, FAILED, REFUSED, Refused
-from linkladder.priv.running import Failed, run
+from linkladder.priv.running import TIMED, Failed, run
 from linkladder.priv.verbs import MEASURE, OPERATOR, build
 
 TRANSPARENT = ("ping",)  # a measuring tool, whose own output and exit status are passed on unchanged
 OUTLIVING = ("undo",)  # which is there for the time when its caller is gone
 HIGHEST_DESCRIPTOR = 1024
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
 def main() -> int:
@@ -34,6 +36,7 @@ def measure() -> int:
 
 def serve(words: list[str]) -> int:
     """Check a request and carry it out, with a line in the audit in any case; returns the exit status."""
+    _without_timers()
     system = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
     try:
         if len(words) < 2:
@@ -75,6 +78,14 @@ def _caller_gone() -> bool:
     poll = select.poll()
     poll.register(0, 0)  # a hang-up is told in any case
     return any(events & select.POLLHUP for _, events in poll.poll(0))
+
+
+def _without_timers() -> None:
+    """Let no timer end this process that its caller has set: they outlast the start of another program."""
+    for number in TIMED:
+        signal.signal(number, signal.SIG_IGN)
+    for timer in TIMERS:
+        signal.setitimer(timer, 0)
 
 
 def _end(words: list[str], outcome: str, message: str, code: int) -> int:

@@ -10,6 +10,7 @@ import sys
 
 ENVIRONMENT = {"PATH": "/sbin:/bin:/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin", "LC_ALL": "C", "HOME": "/"}
 GRACE_MS = 500
+TIMED = (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)  # what a timer ends a process by
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FALLBACKS = {"/usr/sbin/": "/sbin/", "/usr/bin/": "/bin/"}
 
@@ -78,7 +79,7 @@ def run(argv: list[str], watch_caller: bool = True) -> None:
         ENVIRONMENT,
         file_actions=actions,
         setsigmask=(),
-        setsigdef=[signal.SIGPIPE, signal.SIGINT],
+        setsigdef=[signal.SIGPIPE, signal.SIGINT, *TIMED],  # ping has a timer of its own
     )
     os.close(writing)
     for number in ENDING:
