@@ -178,6 +178,17 @@ def test_a_state_partition_is_made_once_and_never_over_a_damaged_one(
     assert [line.split()[-1] for line in table.read_text().splitlines()] == LABELLED
 
 
+def test_reports_are_the_consoles_and_the_operators_alone(tmp_path: Path) -> None:
+    """The real function, where an earlier version has left the folder open to everybody."""
+    text = (OVERLAY / "etc/rc.d/llstate").read_text()
+    ours = text[text.index("\tmkdir -p $state/export") : text.index("\t/usr/local/libexec/linkladder-machine")]
+    export = tmp_path / "export"
+    export.mkdir(mode=0o755)
+    script = f'state={tmp_path}; chown() {{ echo "$@"; }}\n{ours}'
+    done = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"linkladder:admin {export}\n" and export.stat().st_mode & 0o777 == 0o750
+
+
 def test_root_gives_nothing_away_that_a_link_of_the_measuring_user_leads_to(tmp_path: Path) -> None:
     """The real function, after a broken tool has put a link where its folder was: a boot must not make /etc its own."""
     text = (OVERLAY / "etc/rc.d/llstate").read_text()

@@ -85,6 +85,8 @@ def test_the_measuring_user_reads_nothing_and_asks_for_measuring_verbs_alone(pai
     for path in KEPT:
         status, said = tried(pair, "llmeasure", f"cat {path}")
         assert status and "Permission denied" in said, (path, said)
+    status, said = tried(pair, "llmeasure", "ls /state/export")
+    assert status and "Permission denied" in said and tried(pair, "admin", "ls /state/export")[0] == 0, said
     for verb in ("reboot", "ssh on", "install da0", "kernel-next GENERIC"):
         assert tried(pair, "llmeasure", f"doas -n /usr/local/libexec/linkladder-priv {verb}")[0], verb
         status, said = tried(pair, "llmeasure", f"doas -n /usr/local/libexec/linkladder-measure {verb}")
