@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.priv import appliance, verbs
+
 
 def start(tmp_path: Path, *words: str, stdin: int = subprocess.PIPE) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -135,3 +137,10 @@ def test_what_nobody_waits_for_any_more_is_not_begun(tmp_path: Path, kind: str) 
     assert (process.returncode, output) == (1, "")
     assert errors == "linkladder-priv: who asked for it has gone\n"
     assert "'failed who asked for it has gone'" in (tmp_path / "audit").read_text()
+
+
+def test_a_stick_is_mounted_for_the_console_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appliance, "usb_partition", lambda name: name)
+    _, mount = verbs.build("operator", "usb-mount", ["da1s1"], "FreeBSD")
+    assert isinstance(mount, list) and mount[-2:] == ["/dev/da1s1", "/media/usb"]
+    assert set(mount[4].split(",")) == {"nosuid", "noexec", "-u=linkladder", "-g=linkladder", "-m=600", "-M=700"}

@@ -140,7 +140,7 @@ def mount_steps(args: list[str]) -> list[Step]:
     if os.path.ismount(MOUNT_POINT):
         raise Refused("partition", "a stick is mounted already")
     device = usb_partition(args[0])
-    options = "nosuid,noexec,-m=666,-M=777"
+    options = "nosuid,noexec,-u=linkladder,-g=linkladder,-m=600,-M=700"  # FAT knows no owners: the console's alone
     return [
         lambda: os.makedirs(MOUNT_POINT, mode=0o755, exist_ok=True),
         ["/sbin/mount", "-t", "msdosfs", "-o", options, f"/dev/{device}", MOUNT_POINT],
