@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -17,14 +18,17 @@ import psutil
 import pytest
 
 from linkladder import tools, wire
-from linkladder.agent import processes
+from linkladder.agent import Service, processes
+from linkladder.agent.targets import Caller
 from linkladder.codec import to_json
-from linkladder.model import End, Experiment
+from linkladder.host import programs
+from linkladder.model import End, Experiment, Protocol
 from linkladder.tools import Layout
 from linkladder.trust import peers, sshd
 from pairing_ends import a_key
 from world import wait_for
 
+NETPERF = programs.find("netperf") or ""
 HERE, KEY = "127.0.0.1", "0123456789abcdef" * 2
 TALKERS, EACH = 12, 34 << 20
 # All that is kept, and one answer on its way: as bytes, text, JSON, line, what waits to be sent, and what goes late.
@@ -162,6 +166,49 @@ def test_the_buffers_of_all_tools_together(eve: Eve) -> None:
     assert not eve.ask("client", **large)["error"] and not eve.ask("client", **large)["error"]
     assert "write in smaller pieces" in eve.ask("client", **large)["error"]
     assert not eve.ask("clock")["error"]
+
+
+ALLOC = "import sys; kept = []; [kept.append(b'x' * (1 << 20)) for _ in range(int(sys.argv[1]))]"
+
+
+async def test_a_tool_has_the_memory_that_its_experiment_needs_and_no_more(own_state: Path) -> None:
+    """A peer says to netserver with its own netperf: forty buffers of 50 MB each; to iperf: pieces of 700 MB."""
+    end = Service(lambda event: None, Caller.PEER, "eve")
+    try:
+        for exp in (Experiment("e"), Experiment("e", "netperf", Protocol.TCP)):
+            for megabytes, fits in ((48, True), (1000, False)):
+                child = await end._start([sys.executable, "-c", ALLOC, str(megabytes)], exp)
+                finished = await child.finished()
+                assert (finished.exit_code == 0) == fits, (exp, megabytes, finished.errors)
+    finally:
+        await end.close()
+
+
+@pytest.mark.skipif(not NETPERF, reason="needs netperf")
+async def test_netserver_takes_no_memory_that_its_own_client_asks_it_for(own_state: Path) -> None:
+    end = Service(lambda event: None, Caller.PEER, "eve")
+    client = None
+    try:
+        await end.do(wire.Reserve("eve"))
+        exp = to_json(Experiment("e", "netperf", Protocol.TCP, duration=30.0))
+        asked = {"experiment": exp, "bind": HERE, "port": 5321, "peer": HERE, "key": KEY}
+        started = await end.do(wire.request_of("serve", asked))
+        assert isinstance(started, wire.Started)
+        server = psutil.Process(end.children[started.process].process.pid)
+        argv = [NETPERF, "-Z", KEY, "-4", "-H", f"{HERE},4", "-p", "5321", "-t", "TCP_MAERTS", "-l", "5", "-W", "60,60"]
+        client = subprocess.Popen([*argv, "--", "-P", "0,5322", "-m", "50000000,50000000", "-M", "1000,1000"])
+        most = 0
+        while client.poll() is None:
+            with contextlib.suppress(psutil.Error):
+                most = max(most, sum(one.memory_info().rss for one in (server, *server.children(recursive=True))))
+            await asyncio.sleep(0.02)
+        assert 0 < most < 1 << 30, f"{most >> 20} MB"
+        assert server.is_running()
+    finally:
+        if client:
+            client.kill()
+            client.wait()
+        await end.close()
 
 
 def test_names_of_cards_that_are_not_there(eve: Eve) -> None:

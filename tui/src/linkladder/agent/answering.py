@@ -312,12 +312,12 @@ class Service:
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         argv = [found, *command[1:]]
+        tool = tools.named(exp.tool)
         self.turn.go_on(trial)
         try:
-            child = await (self.children.start_at(gate, argv) if gate else self.children.start(argv, privileged, at))
+            child = await self.children.start(argv, privileged, at, gate, tool.memory(exp))
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
-        tool = tools.named(exp.tool)
         child.enough_by, child.buffers = tool.enough_by, buffers(exp)
         longest = tools.expected_seconds(exp) + tool.latest(exp) + OVERTIME
         limit = asyncio.create_task(self._end_after(child, longest))

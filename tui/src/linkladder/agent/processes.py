@@ -225,17 +225,23 @@ class Children:
         if sum(child.buffers for child in self._running.values()) + buffers(exp) > BUFFERS:
             raise Refused(f"the tools here would have more than {BUFFERS >> 20} MB of buffers: write in smaller pieces")
 
-    async def start(self, argv: Sequence[str], privileged: bool = False, at: float = 0.0) -> Child:
-        """Start a tool, at the moment `at` if given. Raises FileNotFoundError or PermissionError if it cannot be run.
+    async def start(
+        self, argv: Sequence[str], privileged: bool = False, at: float = 0.0, gate: Gate | None = None, most: int = 0
+    ) -> Child:
+        """Start a tool, at the moment `at` if given, or when the gate opens; with `most` bytes of memory for each
+        of its processes, if given. Raises FileNotFoundError or PermissionError if it cannot be run.
 
-        A privileged tool runs as root, where we may not signal it; it ends when its standard input is closed.
+        A privileged tool runs as root, where we may not signal it; it ends when its standard input is closed. It has
+        the memory that it wants, as root's door is not what a peer can say anything to.
         """
+        if gate:
+            return await self.start_at(gate, argv, most)
         reading, writing = os.pipe() if at else (-1, -1)
         try:
             if at:  # the process starts early and turns into the tool at that moment
                 argv = [sys.executable, "-I", "-S", HELD_START, repr(at), str(writing), *argv]
             stdin = subprocess.PIPE if privileged else subprocess.DEVNULL
-            child = await self._spawn(argv, stdin, (writing,) if at else ())
+            child = await self._spawn(argv, stdin, (writing,) if at else (), 0 if privileged else most)
         except BaseException:
             if at:
                 os.close(reading)
@@ -247,15 +253,15 @@ class Children:
             child.started = await _moment(reading) or child.started
         return child
 
-    async def start_at(self, gate: Gate, argv: Sequence[str]) -> Child:
+    async def start_at(self, gate: Gate, argv: Sequence[str], most: int = 0) -> Child:
         """Start a process that waits at the gate and turns into the tool when the gate opens, normally with the last
         arrival.
         """
-        child = await self._spawn(["/bin/sh", "-c", AT_GATE, *argv], gate.reading)
+        child = await self._spawn(["/bin/sh", "-c", AT_GATE, *argv], gate.reading, most=most)
         gate.arrive()
         return child
 
-    async def _spawn(self, argv: Sequence[str], stdin: int, inherited: tuple[int, ...] = ()) -> Child:
+    async def _spawn(self, argv: Sequence[str], stdin: int, inherited: tuple[int, ...] = (), most: int = 0) -> Child:
         process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=stdin,
@@ -264,7 +270,7 @@ class Children:
             env=_environment(),
             cwd="/",
             start_new_session=True,
-            preexec_fn=host.die_with_parent,
+            preexec_fn=host.bounded(most) if most else host.die_with_parent,
             pass_fds=inherited,
             limit=1 << 20,
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TEST_PORTS = range(5301, 5401)  # documented for users, since a firewall between the ends must let them through
 OUTPUT_LIMIT = 32 << 20  # how many characters are kept of one process's output
+MEMORY, OF_A_STREAM = 256 << 20, 16 << 20  # bytes: iperf -P 128 both ways has 258 threads, 5 MB each
 UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram if a plan names no size: iperf's default, which fits MTU 1500
 
 
@@ -178,6 +179,10 @@ class Tool(ABC):
     def printed(self, exp: Experiment) -> int:
         """The most characters that a process prints each second; 0 if it does not print every second."""
         return 0
+
+    def memory(self, exp: Experiment) -> int:
+        """The most bytes that one of its processes may have; more are a peer's doing, who says what he likes to it."""
+        return MEMORY + exp.streams * (OF_A_STREAM + 2 * (exp.write_size or 0))
 
     def accountable(self, exp: Experiment) -> bool:
         """Whether its bytes can be compared with what the interfaces counted."""

@@ -82,6 +82,9 @@ class Netperf(Tool):
     def printed(self, exp: Experiment) -> int:
         return LINES  # of one session, as each is a separate process
 
+    def memory(self, exp: Experiment) -> int:
+        return argv.memory(exp)  # of one session, too
+
     def accountable(self, exp: Experiment) -> bool:
         return exp.protocol == Protocol.TCP
 

@@ -15,6 +15,8 @@ WAIT = 2.0  # seconds that each of several sessions is connected before it sends
 RANDOM = "/dev/urandom"
 RANDOM_WIDTH = 64  # how many buffers of RANDOM_WRITE bytes are sent in turn: more data than a compressor looks back
 RANDOM_WRITE = 128 << 10
+ITSELF = 96 << 20  # bytes that are enough for it and its buffers if a plan says nothing of them; it has 10 MB
+WINDOW = 128 << 20  # bytes, twice the largest that an appliance grants
 SELECTORS = {
     Protocol.TCP: "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,"
     "LSR_SIZE_END,RSS_SIZE_END,REMOTE_TRANSPORT_RETRANS",
@@ -61,6 +63,12 @@ def _longest(exp: Experiment) -> float:
 def waits(exp: Experiment) -> float:
     """How many seconds a session waits before it sends: all must connect first, as busy sessions slow others down."""
     return WAIT if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
+
+
+def memory(exp: Experiment) -> int:
+    """The most bytes that a process may have: it writes from, or reads into, as many buffers as fill its window."""
+    size = exp.write_size or RANDOM_WRITE
+    return ITSELF + 2 * (min(exp.window or 0, WINDOW) + size * (RANDOM_WIDTH if exp.incompressible else 1))
 
 
 def server(bind: str, port: int) -> tuple[str, ...]:
