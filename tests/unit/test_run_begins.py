@@ -61,7 +61,7 @@ async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> 
     with pytest.raises(EnvironmentFault, match="busy") as error:
         async for _ in Engine(PLAN, store, near, None).run():
             pass
-    assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
+    assert error.value.cause == "beta, run 1 is measuring with this appliance" and error.value.hint
     assert store.runs() == []
 
 

@@ -40,7 +40,8 @@ async def reserve_near(near: EndPoint, run_id: str) -> None:
     try:
         await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
     except Refused as error:
-        raise EnvironmentFault("this appliance is busy", str(error), "wait for that run to end, or end it") from None
+        why = str(error).removeprefix("busy: ")  # the title says so
+        raise EnvironmentFault("this appliance is busy", why, "wait for that run to end, or end it") from None
 
 
 def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:
