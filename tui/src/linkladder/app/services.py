@@ -14,7 +14,7 @@ from linkladder.app.background import Background
 from linkladder.app.error_handling import ErrorTolerantApp
 from linkladder.app.terminal import Glyphs
 from linkladder.app.terminal_diff import DifferenceApp
-from linkladder.errors import LinkladderError, disk_fault
+from linkladder.errors import EnvironmentFault, LinkladderError, disk_fault
 
 if TYPE_CHECKING:  # the rest of linkladder is loaded after the first frame
     from linkladder.app.backend import Backend, Session
@@ -80,6 +80,7 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         from linkladder.plan import restarts
 
         try:
+            await self._free()
             if restarts(plan):
                 here = await self.run_blocking(self.backend.appliance)
                 if (question := restart_question(plan, here)) and not await self.push_screen_wait(question):
@@ -93,6 +94,13 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         self.watch_run(session)
         self.back_home()
         self.open("ladder")
+
+    async def _free(self) -> None:
+        """Raise if another appliance measures with this one; what a run of its own still holds is waited for later."""
+        user = await self.run_blocking(self.backend.used_by)
+        if user and user != (await self.run_blocking(self.backend.facts)).name:
+            hint = f"wait for that run to end, or end it at {user}; nothing was started here"
+            raise EnvironmentFault("this machine is busy", f"{user} measures with it", hint)
 
     # --- questions
 

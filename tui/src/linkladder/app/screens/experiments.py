@@ -79,6 +79,11 @@ the other one or linkladder dies, a process of its own puts it back.
         self.query_one("#experiments").focus()
         self.read()
 
+    def on_screen_resume(self) -> None:
+        """Show the experiment again, as after a run that could not be started."""
+        if self.shown:
+            self._tell(self.shown)
+
     @work(exclusive=True, group="experiments")
     async def read(self) -> None:
         app = self.ladder_app
@@ -131,11 +136,14 @@ the other one or linkladder dies, a process of its own puts it back.
 
     @on(OptionList.OptionHighlighted)
     def looked_at(self, event: OptionList.OptionHighlighted) -> None:
-        name = str(event.option_id)
-        self.shown = plan = self.plans[name]
-        self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *about(plan, self.soonest[name])])))
+        self.shown = self.plans[str(event.option_id)]
+        self._tell(self.shown)
         self.query_one("#text").scroll_home(animate=False)
         self.refresh_bindings()
+
+    def _tell(self, plan: Plan) -> None:
+        said = about(plan, self.soonest[plan.name])
+        self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *said])))
 
     def action_read_on(self, step: int) -> None:
         text = self.query_one("#text")

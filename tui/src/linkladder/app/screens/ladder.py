@@ -124,8 +124,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Show only keys in the footer that have an effect now."""
         progress = self.ladder_app.progress
-        if action == "read":
-            return progress is not None and progress.over
+        if action in ("read", "results"):  # a run that never began has nothing to read
+            return progress is not None and bool(progress.run_id) and (progress.over or action == "results")
         if action == "mesh":
             return progress is not None and _several_paths(progress)
         if progress is None or progress.over:
@@ -190,7 +190,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         session = self.ladder_app.session
         held = "" if session is None or session.controlling else "   only watching"
         state = "finished" if progress.over else "paused" if progress.paused else "running"
-        line = f"linkladder   Ladder   plan {plan}   {state}{held}"
+        what = "the run did not begin" if progress.over and not progress.run_id else f"plan {plan}   {state}"
+        line = f"linkladder   Ladder   {what}{held}"
         if self._shown.get("title") != line:
             self._shown["title"] = line
             self.set_title(line)

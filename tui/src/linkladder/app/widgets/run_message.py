@@ -14,6 +14,7 @@ from linkladder.run.progress import About, Notice, Progress
 
 NOTICED = 15.0  # seconds for which a notice is shown
 FAILED = "The run goes on; this and all else is kept. c shows the commands, v the results so far, x cancels."
+NEVER_BEGAN = "Nothing was measured, and earlier runs are as they were. Esc leads to Home."
 LOST = (
     "What was measured is kept. Check its power, its cable and its address; "
     "if it stays away the run ends, and Home can take it up. x cancels."
@@ -69,6 +70,9 @@ def _urgent(progress: Progress, session: Session | None, answered: bool, asked: 
 def _over(progress: Progress) -> Text:
     if progress.state is RunState.COMPLETE:
         return Text("The run is complete. Press Enter to read what it shows.", "bold")
+    if not progress.run_id:
+        why = f": {progress.reason}" if progress.reason else ""
+        return Text(f"{units.sentence(f'The run did not begin{why}')} {NEVER_BEGAN}")
     ended = units.sentence(f"The run ended early{f': {progress.reason}' if progress.reason else ''}")
     again = "; Esc leads to Home, where it can be taken up again" if not progress.cancelled else ""
     first = f" Before that check power, cable and address of {progress.missing}." if progress.missing and again else ""
