@@ -126,6 +126,24 @@ async def test_another_rung_and_more_pairs_are_a_key_away(monkeypatch: pytest.Mo
         assert [(r.name, r.experiments[0].repeats) for r in begun[0].rungs] == [("dc-link", 10)]
 
 
+async def test_what_names_its_own_rungs_offers_no_other() -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "r Rung")
+        page = experiments(app)
+        before = page.rungs
+        await pilot.press(*["down"] * SHORT.index("rr"))
+        await until_true(pilot, lambda: page.shown is page.plans["rr"])
+        assert [rung.name for rung in page.plans["rr"].rungs] == ["same-host", "same-vlan", "dc-link"]
+        await until_true(pilot, lambda: "Rung" not in seen(app).splitlines()[-1])
+        await pilot.press("r")
+        assert page.rungs == before, "nor does the key move the others"
+        await pilot.press("up")
+        await until(pilot, "r Rung")
+
+
 @pytest.mark.parametrize("name", ["tune", "rss"])
 async def test_its_whole_text_can_be_read_before_enter(name: str) -> None:
     app = LadderApp(synth.settled())

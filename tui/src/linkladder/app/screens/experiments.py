@@ -32,7 +32,7 @@ order drift cannot fool. Below the list stands what the chosen one would do.
 
   up, down   choose
   PgDn PgUp  read on, and back
-  r          on the next rung that the link's description has
+  r          on the next rung of the link, if it measures on one alone
   t          thorough: ten pairs of everything compared, or back
   a          what else to try, after the steps that it has
   Enter      begin it, and watch it on the Ladder screen
@@ -63,10 +63,11 @@ the other one or linkladder dies, a process of its own puts it back.
         self.also: tuple[str, ...] = ()  # what a staircase tries after its own steps
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Another rung can be chosen if the link's description has several, and more steps of what has steps."""
+        """Another rung can be chosen if the link has several and the plan names none; more steps, of what has steps."""
+        rungs = self.shown.rungs if self.shown else ()
         if action == "also":
-            return self.shown is not None and any(rung.stairs for rung in self.shown.rungs)
-        return action != "next_rung" or len(self.rungs) > 1
+            return any(rung.stairs for rung in rungs)
+        return action != "next_rung" or (len(self.rungs) > 1 and len(rungs) == 1)
 
     def body(self) -> ComposeResult:
         with Vertical(id="choices"):
