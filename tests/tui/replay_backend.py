@@ -183,6 +183,9 @@ class ReplayBackend:
     def soonest(self, made: Plan) -> float:
         return plan.soonest(made)
 
+    def vain(self, made: Plan) -> str:
+        return self.switches.why_not if plan.restarts(made) else ""
+
     def ceiling(self, link: Link) -> Ceiling | None:
         return ceiling(link.contract) if link.contract else None
 

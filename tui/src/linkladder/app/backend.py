@@ -195,6 +195,9 @@ class Backend(Protocol):
     def soonest(self, made: Plan) -> float:
         """The seconds that a plan takes at best, as far as this machine knows."""
 
+    def vain(self, made: Plan) -> str:
+        """Why no boot of this machine can measure anything of the plan; '' if one can."""
+
     def ceiling(self, link: Link) -> Ceiling | None: ...
 
     # --- runs

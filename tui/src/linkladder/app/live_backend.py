@@ -139,6 +139,16 @@ class LiveBackend(Machine, StoredRuns):
 
         return soonest(made, self.folder)
 
+    def vain(self, made: Plan) -> str:
+        if not plan.restarts(made):
+            return ""
+        from linkladder.engine.kernels import Boots  # imported late, as hardly any run restarts the machine
+        from linkladder.run import restarting
+
+        boots = Boots(restarting.kernels())
+        lacking = [boots.lacking(rung).get(e.id, "") for rung in made.rungs for e in rung.experiments]
+        return lacking[0] if all(lacking) else ""
+
     def ceiling(self, link: Link) -> Ceiling | None:
         from linkladder.judge import ceiling  # imported late, so that the first frame comes sooner
 

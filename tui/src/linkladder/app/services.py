@@ -81,6 +81,8 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
 
         try:
             await self._free()
+            if why := await self.run_blocking(self.backend.vain, plan):
+                raise EnvironmentFault(f"nothing of the plan {plan.name} can be measured on this machine", why)
             if restarts(plan):
                 here = await self.run_blocking(self.backend.appliance)
                 if (question := restart_question(plan, here)) and not await self.push_screen_wait(question):

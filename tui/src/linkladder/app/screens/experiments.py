@@ -57,6 +57,7 @@ the other one or linkladder dies, a process of its own puts it back.
         super().__init__()
         self.plans: dict[str, Plan] = {}
         self.soonest: dict[str, float] = {}  # seconds that each takes at best
+        self.vain: dict[str, str] = {}  # why this machine can measure nothing of it; '' if it can
         self.shown: Plan | None = None  # whose text stands below the list
         self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
         self.pairs = LEAST_PAIRS
@@ -97,8 +98,9 @@ the other one or linkladder dies, a process of its own puts it back.
         for name in SHORT:
             plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs, also=self.also))
             soonest = await app.ask(app.backend.soonest, plan) if plan else None
-            if plan and soonest is not None:
-                self.plans[name], self.soonest[name] = plan, soonest
+            vain = await app.ask(app.backend.vain, plan) if plan else None
+            if plan and soonest is not None and vain is not None:
+                self.plans[name], self.soonest[name], self.vain[name] = plan, soonest, vain
         box = self.query_one("#experiments", OptionList)
         chosen = box.highlighted or 0
         box.clear_options()
@@ -106,7 +108,7 @@ the other one or linkladder dies, a process of its own puts it back.
         for name, plan in self.plans.items():
             least, most = self.soonest[name], longest(plan)
             time = units.duration(least) + (f" to {units.duration(most)}" if most > least else "")
-            takes = time if plan.rungs else "no address"
+            takes = "not on this machine" if self.vain[name] else time if plan.rungs else "no address"
             box.add_option(Option(Text(f"{question(plan.title):<{wide}}  {takes}", no_wrap=True), id=name))
         box.highlighted = chosen
 
@@ -143,7 +145,8 @@ the other one or linkladder dies, a process of its own puts it back.
         self.refresh_bindings()
 
     def _tell(self, plan: Plan) -> None:
-        said = about(plan, self.soonest[plan.name])
+        why = self.vain[plan.name]
+        said = [f"Not on this machine: {why}."] if why else about(plan, self.soonest[plan.name])
         self.query_one("#about", Static).update(Text("\n\n".join([plan.title, *said])))
 
     def action_read_on(self, step: int) -> None:
@@ -155,6 +158,8 @@ the other one or linkladder dies, a process of its own puts it back.
         app, plan = self.ladder_app, self.plans[str(event.option_id)]
         if app.measuring:
             self.notify("A run is going on: it has to end first")
+        elif why := self.vain[plan.name]:
+            self.notify(f"Nothing was started: {why}", markup=False)
         elif not plan.rungs:
             app.open("link")
         else:
