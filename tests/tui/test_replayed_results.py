@@ -101,7 +101,7 @@ async def test_a_rung_s_page_is_the_document_s(size: tuple[int, int], name: str,
         for experiment in result.experiments:
             for trial in experiment.trials:
                 assert trial.ok or f"repeat {trial.repeat + 1}: {trial.reason}" in text
-            for line in phrases.besides_the_rates(experiment.parameters, experiment.trials[-1], result.paths):
+            for line in phrases.besides_the_rates(experiment.parameters, experiment.trials, result.paths):
                 assert line in text
             if experiment.parameters.protocol is Protocol.ECHO and experiment.trials[-1].ok:
                 rtt = present(experiment.trials[-1].rtt)

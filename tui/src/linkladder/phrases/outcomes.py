@@ -70,18 +70,42 @@ def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str
     )
 
 
-def besides_the_rates(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str, ...]:
-    """What a trial measured that no table of rates shows: pings, the path's MTU, transactions, lost datagrams."""
+def besides_the_rates(p: Experiment, trials: Sequence[TrialResult], paths: Sequence[Path]) -> tuple[str, ...]:
+    """What no table of rates shows, in the worst repeat: pings, the path's MTU, transactions, lost datagrams."""
     said = []
-    answered = p.protocol is Protocol.ECHO and t.rtt is not None and t.rtt.avg_ms is not None
-    if answered or t.path_mtu or t.transactions or (t.ok and t.lost is not None and t.datagrams):
+    if told := [t for t in trials if _beside_a_rate(p, t)]:
         setting = arm(p, paths=paths)
-        said.append(f"{setting[:1].upper()}{setting[1:]}: {reached(p, t, paths)}.")
-    under = t.rtt_under_load
-    if under and under.p50_ms is not None:
-        most = f", {units.milliseconds(under.max_ms)} most" if under.max_ms is not None else ""
-        said.append(f"Under load, {arm(p, paths=paths)}: round trip {units.milliseconds(under.p50_ms)} median{most}.")
+        worst = reached(p, max(told, key=_badness), paths)
+        said.append(f"{setting[:1].upper()}{setting[1:]}: {worst}{_in_the_worst(told, ', ')}.")
+    if under := [rtt for t in trials if (rtt := t.rtt_under_load) and rtt.p50_ms is not None]:
+        median = units.milliseconds(max(rtt.p50_ms or 0.0 for rtt in under))
+        highest = [rtt.max_ms for rtt in under if rtt.max_ms is not None]
+        most = f", {units.milliseconds(max(highest))} most" if highest else ""
+        said.append(f"Under load, {arm(p, paths=paths)}: round trip {median} median{_in_the_worst(under, ' ')}{most}.")
     return tuple(said)
+
+
+def _beside_a_rate(p: Experiment, t: TrialResult) -> bool:
+    answered = p.protocol is Protocol.ECHO and t.rtt is not None and t.rtt.avg_ms is not None
+    return bool(answered or t.path_mtu or t.transactions or (t.ok and t.lost is not None and t.datagrams))
+
+
+def _badness(t: TrialResult) -> tuple[float, float]:
+    """The more, the worse; of trials of one experiment."""
+    if t.path_mtu:
+        return -(t.path_mtu.mtu or 0), 0.0
+    if t.transactions:
+        return -t.transactions.rate, 0.0
+    if t.datagrams and t.lost is not None:
+        return t.lost / t.datagrams, 0.0
+    if t.rtt:
+        median = t.rtt.avg_ms if t.rtt.p50_ms is None else t.rtt.p50_ms
+        return 1 - t.rtt.received / max(1, t.rtt.sent), median or 0.0
+    return 0.0, 0.0
+
+
+def _in_the_worst(repeats: Sequence[object], before: str) -> str:
+    return f"{before}in the worst of {len(repeats)} repeats" if len(repeats) > 1 else ""
 
 
 def checked(evidence: Evidence) -> str:

@@ -54,10 +54,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         for e, t in failed:
             out.append(f"\n  {phrases.trial(e.parameters, t.repeat, paths=rung.paths)}: {t.reason}")
     for line in (
-        line
-        for e in rung.experiments
-        for t in e.trials[-1:]
-        for line in phrases.besides_the_rates(e.parameters, t, rung.paths)
+        line for e in rung.experiments for line in phrases.besides_the_rates(e.parameters, e.trials, rung.paths)
     ):
         out.append(f"\n{line}")
     if rung.evidence:
