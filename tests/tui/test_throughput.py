@@ -143,6 +143,27 @@ async def test_ladder_names_its_lines(contract: Contract, words: list[str]) -> N
             await until(pilot, one)
 
 
+@pytest.mark.parametrize(
+    "asked,words",
+    [
+        (ONE_WAY, "by the card, ceiling 9.41 Gb/s above"),
+        (DUPLEX, "slower way, by the card, ceiling 9.41 Gb/s above"),
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 25), (72, 20)])
+async def test_all_that_the_caption_tells_fits_below_the_chart(
+    asked: Experiment, words: str, size: tuple[int, int]
+) -> None:
+    backend = synth.settled()
+    ways = (Direction.FORWARD, Direction.REVERSE) if asked is DUPLEX else (Direction.FORWARD,)
+    seen = [(0.0, replace(second(n, 0.9, way), by_cards=True)) for n in range(3) for way in ways]
+    backend.entries = [*entries(FEW, asked), *seen]
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, f"└─ {words} ─")
+
+
 @pytest.mark.parametrize("port", [1e9, 10e9, 20e9, 100e9])
 def test_a_link_that_carries_a_fraction_of_its_contract_fills_the_chart_all_the_same(port: float) -> None:
     """At 300 Mb/s the bars of a contract of 20 Gb/s would be all but nothing."""

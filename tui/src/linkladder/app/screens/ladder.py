@@ -210,7 +210,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
                 throughput.points_of(trial),
                 throughput.lines_of(progress, trial),
                 experiment.warmup + experiment.duration,
-                throughput.caption(progress, trial),
+                [throughput.caption(progress, trial, brief) for brief in (False, True)],
             )
         else:
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -51,11 +51,12 @@ def draw(
     lines: list[tuple[str, float]],
     tier: Glyphs = Glyphs.UNICODE,
     seconds: float = 0.0,
-    caption: str = "",
+    captions: Sequence[str] = (),
 ) -> list[list[Cell]]:
     """The chart's rows with axis and marks.
 
-    `lines` are (word, bit/s), `seconds` is the time that the whole width shows, and the caption is put on the axis.
+    `lines` are (word, bit/s), `seconds` is the time that the whole width shows, and the first of
+    the captions that fits is put on the axis.
     """
     plot = max(10, width - GUTTER - 1)
     rows = max(4, height - 1)
@@ -73,7 +74,9 @@ def draw(
     out = [_row(row, rows, top, columns, marks.get(row), tier) for row in range(rows)]
     axis = "└" + "─" * plot
     label = f" {span:.0f} s ─"
-    said = f"└─ {caption} "[: plot - len(label)] if caption else ""
+    room = plot - len(label)
+    fitting = next((one for one in captions if len(one) + 4 <= room), captions[-1] if captions else "")
+    said = f"└─ {fitting} "[:room] if fitting else ""
     axis = said + axis[len(said) : -len(label)] + label
     out.append([(char, "dim") for char in " " * GUTTER + axis])
     return out
@@ -128,9 +131,11 @@ class StripChart(Guarded, Widget):
         self._again: Callable[[], None] = lambda: None
         self._rows: list[list[Cell]] = []
 
-    def show(self, points: list[Point], lines: list[tuple[str, float]], seconds: float, caption: str = "") -> None:
+    def show(
+        self, points: list[Point], lines: list[tuple[str, float]], seconds: float, captions: Sequence[str] = ()
+    ) -> None:
         def again() -> None:
-            self._take(draw(points, self.size.width, self.size.height, lines, self._tier, seconds, caption))
+            self._take(draw(points, self.size.width, self.size.height, lines, self._tier, seconds, captions))
 
         self._again = again
         again()

@@ -30,18 +30,22 @@ def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
     return [line for line in _lines(progress, trial) if not _beyond(trial, line[1])]
 
 
-def caption(progress: Progress, trial: TrialView) -> str:
-    """Tells that the slower direction is drawn in full duplex, and which line is left out as it is too high."""
-    words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
+def caption(progress: Progress, trial: TrialView, brief: bool = False) -> str:
+    """Tells that the slower direction is drawn in full duplex, and which line is left out as it is too high; `brief`:
+    in 48 characters at most."""
+    words = []
+    if trial.experiment.direction is Direction.DUPLEX:
+        words.append("slower way" if brief else "the slower way")
     if trial.by_cards:
-        words.append("by the card, with headers")
+        words.append("by the card" if brief else "by the card, with headers")
     lines = _lines(progress, trial)
     if [word for word, _ in lines] == ["contract"]:
         lines.append(("ceiling", _ceiling(progress, trial).port_bps))
     for word, bps in lines:  # the lowest one that is left out is mentioned
         if (word, bps) not in lines_of(progress, trial):
-            name = "what is needed" if word == "needed" else f"the {word.partition(' =')[0]}"
-            words.append(f"{name}, {units.rate(bps)}, is above this")
+            line, rate = word.partition(" =")[0], units.rate(bps)
+            name = "what is needed" if line == "needed" else f"the {line}"
+            words.append(f"{line} {rate} above" if brief else f"{name}, {rate}, is above this")
             break
     return ", ".join(words)
 
