@@ -65,6 +65,47 @@ async def test_what_has_no_field_survives_saving(own_state: pathlib.Path, monkey
     assert after.paths == before.paths and after.path(RungName.LOCALHOST) == Path("127.0.0.2", "127.0.0.2")
 
 
+async def test_what_was_typed_is_not_left_behind_without_a_question() -> None:
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "At most")
+        await pilot.press("escape")
+        await until(pilot, "Next step")  # nothing was changed
+        await pilot.press("e")
+        await until(pilot, "At most")
+        app.screen.query_one("#circuit").focus()
+        await pilot.press(*"C-7", "escape")
+        await until(pilot, "Leave without saving?")
+        await pilot.press("enter")  # the safe answer
+        await until(pilot, "C-7")
+        await pilot.press("escape")
+        await until(pilot, "Leave without saving?")
+        await pilot.press("left", "enter")
+        await until(pilot, "Next step")
+        assert "C-7" not in present(backend.link().contract).circuit
+
+
+async def test_what_was_saved_for_a_run_that_is_refused_is_left_without_a_question() -> None:
+    backend = synth.settled()
+    backend.user = "gamma"
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "At most")
+        app.screen.query_one("#circuit").focus()
+        await pilot.press(*"C-7", "f2")
+        await until(pilot, "gamma measures with it")
+        await pilot.press("enter")
+        await until(pilot, "C-7")
+        await pilot.press("escape")
+        await until(pilot, "Next step")
+        assert "C-7" in present(backend.link().contract).circuit
+
+
 GIGABIT = replace(synth.NICS[1], speed_bps=1e9, mtu=9000)
 FAST = replace(synth.NICS[1], name="vmx1", speed_bps=25e9, addresses=("10.8.0.1",))
 GAMMA = PeerView("gamma", ("10.8.0.2",), True, 0.3)

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.backend import HomeView, PlanChoice
+from linkladder.app.dialogs import Question
 from linkladder.app.link_form import (
     LAYERS,
     UNSAVED,
@@ -96,6 +97,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.choices: dict[str, PlanChoice] = {}
         self.ways: dict[str, str] = {}  # address -> own interface
         self._keeping = False
+        self._kept: dict[str, str] = {}  # what the fields held when they were read or saved last
         self.whole = False  # whether all fields are there, as the first reports a change before the others exist
         self.more = 0  # paths of the link besides the first
         self._to_look: Timer | None = None
@@ -122,7 +124,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         form = self.query_one("#form")
         await form.remove_children()
         await form.mount_all(self._rows(view))
-        self.whole = True
+        self.whole, self._kept = True, self.values()
         self.query_one("#climb").focus()
         self.changed()
 
@@ -345,10 +347,17 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     @on(Action.Pressed)
     def pressed(self, event: Action.Pressed) -> None:
-        if event.action.id == "climb":
-            self.action_climb()
-        else:
-            self.action_save()
+        self.keep(event.action.id == "climb")
+
+    def action_back(self) -> None:
+        self.leave()
+
+    @work(exclusive=True, group="leave")
+    async def leave(self) -> None:
+        """Leave; a question goes before if something was typed that is not saved."""
+        ask = Question("Leave without saving?", "What was changed here is forgotten.", "Leave", "Stay", safe=True)
+        if not self.whole or self.values() == self._kept or await self.app.push_screen_wait(ask):
+            super().action_back()
 
     def action_save(self) -> None:
         self.keep(False)
@@ -372,15 +381,12 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     async def _save(self, climb: bool) -> None:
         app = self.ladder_app
         try:
-            link = self.link_typed()
-        except UsageError as error:
-            app.complain(error)
-            return
-        try:
+            values, link = self.values(), self.link_typed()
             await app.run_blocking(app.backend.save_link, link)
         except Exception as error:
             app.complain(error)
             return
+        self._kept = values
         if climb:
             plan = await app.ask(app.backend.plan, self.query_one("#plan", Choice).value, link)
             if plan:
