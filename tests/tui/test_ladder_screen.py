@@ -89,6 +89,28 @@ async def test_controls_ask_before_they_destroy() -> None:
         assert present(backend.running).said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
+async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them() -> None:
+    backend = synth.settled()
+    backend.speed = 0.0
+    over = next(n for n, (_, e) in enumerate(synth.the_log()) if isinstance(e, events.TrialFinished))
+    at, backend.entries = synth.the_log()[over][0], synth.the_log()[: over + 1]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "plan quick running")
+        assert "Space Pause" in " ".join(seen(app).splitlines()[-1].split())
+        present(backend.running)._entries.append((at, events.Paused(RungName.LOCALHOST)))
+        present(backend.running).skip_to(at)
+        await until(pilot, "Paused. Press Space to go on, a to do the last trial again.")
+        foot = " ".join((await until(pilot, "Space Go on")).splitlines()[-1].split())
+        assert "Pause" not in foot and "Enter" not in foot, foot
+        await pilot.press("a")
+        await until(pilot, "Paused. Press Space to go on. The last trial will be done once more")
+        await pilot.press("space", "enter")
+        await until_true(pilot, lambda: len(present(backend.running).said) == 3)
+        assert [verb for verb, _ in present(backend.running).said] == ["repeat", "resume", "resume"]
+
+
 async def test_nothing_covers_a_question_about_the_run(ticks: Ticks) -> None:
     backend = synth.settled()
     backend.entries = [e for e in synth.the_log() if e[0] < 3]

@@ -72,6 +72,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         Binding("enter", "read", "Results", key_display="Enter"),
         Binding("enter", "proceed", "Go on", key_display="Enter"),
         Binding("space", "pause", "Pause", key_display="Space"),
+        Binding("space", "resume", "Go on", key_display="Space"),
+        Binding("enter", "resume", show=False),
         Binding("s", "skip", "Skip"),
         Binding("c", "commands", "Commands"),
         Binding("m", "mesh", "Mesh"),
@@ -99,7 +101,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._shown: dict[str, str] = {}
         self._whole = False  # whether all parts of the screen are there
         self._judged: dict[str, RungJudgement] = {}
-        self._keys = (False, False, False)  # the states on which the footer's keys depend
+        self._keys = (False, False, False, False)  # the states on which the footer's keys depend
         self._over = 0  # rungs whose verdicts are known
         self._instructed: tuple[str, float] = ("", 0.0)  # what the person is asked to do, and since when
         self._answered = ""  # the instruction that the person has answered
@@ -129,8 +131,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         if action == "mesh":
             return progress is not None and _several_paths(progress)
         if progress is None or progress.over:
-            return action not in ("proceed", "pause", "skip", "cancel", "again", "note", "take")
-        return action != "proceed" or bool(progress.waiting or progress.paused)
+            return action not in ("proceed", "pause", "resume", "skip", "cancel", "again", "note", "take")
+        now = {"proceed": bool(progress.waiting), "pause": not progress.paused, "resume": progress.paused}
+        return now.get(action, True)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.on_tick)
@@ -162,7 +165,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
                 self._quiet(progress, width)
             self._so_far(progress)
             self._put("bars", Text("\n").join(bars.of_run(progress, width)))
-        keys = (progress.over, bool(progress.waiting or progress.paused), _several_paths(progress))
+        keys = (progress.over, bool(progress.waiting), progress.paused, _several_paths(progress))
         if keys != self._keys:
             self._keys = keys
             self.refresh_bindings()
@@ -198,8 +201,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
     def _say(self, progress: Progress) -> run_message.Message:
         answered = self._answered == progress.instruction
-        asked = self._asked[1] if self._asked[0] is progress.trial else ""
-        return run_message.message(progress, self.ladder_app.session, answered, asked)
+        if self._asked[0] is not progress.trial:
+            self._asked = (None, "")
+        return run_message.message(progress, self.ladder_app.session, answered, self._asked[1])
 
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
@@ -287,9 +291,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
     def action_proceed(self) -> None:
         progress = self.ladder_app.progress
-        if progress is None:
-            return
-        if progress.waiting:
+        if progress and progress.waiting:
             session = self.ladder_app.session
             read = time.monotonic() - self._instructed[1] > READ_FIRST
             if session and not session.controlling:
@@ -298,20 +300,18 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
                 self._answered = progress.instruction
                 self.send("proceed")
                 self.on_tick()
-        elif progress.paused:
-            self.send("resume")
+
+    def action_resume(self) -> None:
+        self.send("resume")
 
     def action_pause(self) -> None:
-        progress = self.ladder_app.progress
-        if progress and progress.paused:
-            self.send("resume")
-        else:
-            self.send("pause")
-            self._after_this("It pauses after this trial; Space goes on")
+        self.send("pause")
+        self._after_this("It pauses after this trial; Space goes on")
 
     def action_again(self) -> None:
         self.send("repeat")
-        self._after_this("This trial will be done once more; the note of it stays with the run")
+        trial = "This trial" if self.ladder_app.progress and self.ladder_app.progress.trial else "The last trial"
+        self._after_this(f"{trial} will be done once more; the note of it stays with the run")
 
     def _after_this(self, words: str) -> None:
         """Show what will happen after this trial, until it does."""

@@ -59,7 +59,8 @@ def _urgent(progress: Progress, session: Session | None, answered: bool, asked: 
             text += f" You are watching; {watching}, t takes them."
         return Text(text, "bold yellow")
     if progress.paused:
-        return Text("Paused. Press Space to go on, a to do the last trial again.", "bold yellow")
+        more = f". {asked}." if asked else ", a to do the last trial again."
+        return Text(f"Paused. Press Space to go on{more}", "bold yellow")
     if progress.lost:
         return Text(f"{progress.lost}. {LOST}", "bold red")
     if watching:
