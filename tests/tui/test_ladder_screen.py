@@ -111,6 +111,29 @@ async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them(
         assert [verb for verb, _ in present(backend.running).said] == ["repeat", "resume", "resume"]
 
 
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_skip_is_of_the_rung_that_was_asked_about(late: bool) -> None:
+    backend = synth.settled()
+    backend.speed = 0.0
+    over = next(at for at, e in synth.the_log() if isinstance(e, events.RungFinished))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25), notifications=True) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "plan quick running")
+        present(backend.running).skip_to(4.3)
+        await until(pilot, "localhost measuring")
+        await pilot.press("s")
+        await until(pilot, "What is left of localhost will be reported as not measured.")
+        if late:
+            present(backend.running).skip_to(over + 1)
+            await until_true(pilot, lambda: present(app.progress).rungs[0].result)
+        await pilot.press("left", "enter")
+        if late:
+            await until(pilot, "localhost is over already: nothing")  # in a box, over two lines
+        await at_rest(pilot)
+        assert present(backend.running).said == ([] if late else [("skip", "")])
+
+
 async def test_nothing_covers_a_question_about_the_run(ticks: Ticks) -> None:
     backend = synth.settled()
     backend.entries = [e for e in synth.the_log() if e[0] < 3]

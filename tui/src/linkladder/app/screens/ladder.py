@@ -22,7 +22,7 @@ from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, Protocol, RungName, RunInfo
 from linkladder.phrases import checked
 from linkladder.run import arms_so_far
-from linkladder.run.progress import Progress, TrialView
+from linkladder.run.progress import Progress, Stage, TrialView
 from linkladder.verdicts import RungJudgement
 
 READ_FIRST = 1.0  # seconds after which Enter answers an instruction, so that an earlier Enter does not
@@ -43,6 +43,11 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
 
 def _several_paths(progress: Progress) -> bool:
     return progress.plan is not None and any(len(rung.paths) > 1 for rung in progress.plan.rungs)
+
+
+def _under_way(progress: Progress | None) -> RungName | None:
+    rungs = progress.rungs if progress else ()
+    return next((view.name for view in rungs if view.stage in (Stage.RUNNING, Stage.WAITING)), None)
 
 
 class LadderScreen(Page):
@@ -320,8 +325,20 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._asked = (progress.trial, words)
             self.on_tick()
 
-    def action_skip(self) -> None:
-        self.confirm("Skip this rung?", "It will be reported as not measured.", "Skip it", "skip")
+    @work(exclusive=True, group="ask")
+    async def action_skip(self) -> None:
+        progress = self.ladder_app.progress
+        rung = _under_way(progress)
+        if rung is None:
+            self.notify("No rung is being measured yet")
+            return
+        text = f"What is left of {rung} will be reported as not measured."
+        if not await self.app.push_screen_wait(Question("Skip this rung?", text, "Skip it", "No", safe=True)):
+            return
+        if progress is self.ladder_app.progress and _under_way(progress) is rung:
+            self.send("skip")
+        else:
+            self.notify(f"{rung} is over already: nothing was skipped")
 
     def action_cancel(self) -> None:
         self.confirm("Cancel the run?", "Both ends stop now. What was measured is kept.", "Cancel the run", "cancel")
