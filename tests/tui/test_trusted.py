@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 import synth
@@ -111,3 +112,28 @@ async def test_two_that_call_each_other_see_the_code() -> None:
     assert adapter.state().stage is PairStage.COMPARE
     waiting = state_after(shown, say.Confirmed())
     assert state_after(waiting, say.Dialling("10.98.0.2")) == waiting
+
+
+@pytest.mark.parametrize(
+    "typed,said",
+    [
+        (
+            "999.1.1.1",
+            "999.1.1.1 is no address: it looks like one, and some part of it is missing or too large. Type it",
+        ),
+        ("10.7.0:2", "10.7.0:2 is no address: it looks like one"),
+        ("no-such-host.invalid", "no-such-host.invalid is not known: the name does not resolve ("),
+    ],
+)
+async def test_a_mistyped_address_is_told_in_sentences(typed: str, said: str) -> None:
+    service = PairingService(name="alpha", port=free_port(), bind="127.0.0.1", discover=False)
+    adapter = PairingAdapter(service)
+    await adapter.open(1)
+    await adapter.pair_with(typed)
+    while adapter.state().stage is not PairStage.FAILED:
+        await asyncio.sleep(0.02)
+    message = adapter.state().message
+    await adapter.close()
+    assert message.startswith(said) and "attempts left." in message, message
+    assert not [part for part in message.split(". ")[1:] if part[:1].islower()], message
+    assert ("Type its address instead." in message) == ("no-such-host" in typed)

@@ -118,8 +118,9 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
             said = f"refused {who}; nothing was kept.{why} {_left(event.left)}"
             return replace(shown, stage=PairStage.FAILED, message=said)
         case say.Failed():
-            why = ". ".join(p for p in (event.title, event.cause, event.hint) if p)
-            return replace(shown, stage=PairStage.FAILED, message=f"{why}. {_left(event.left)}")
+            why = units.sentence(": ".join(p for p in (event.title, event.cause) if p))
+            what = f" {event.hint[:1].upper()}{units.sentence(event.hint[1:])}" if event.hint else ""
+            return replace(shown, stage=PairStage.FAILED, message=f"{why}{what} {_left(event.left)}")
         case say.WindowClosed() if shown.stage not in (PairStage.PAIRED, PairStage.FAILED):
             return replace(shown, stage=PairStage.FAILED, message=f"the window is closed: {event.reason}")
     return shown

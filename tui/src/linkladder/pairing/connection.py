@@ -120,6 +120,9 @@ async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asynci
             f"check the address; a firewall in between must let TCP {port} and 8622 through",
         ) from None
     except socket.gaierror as error:
+        if ":" in address or address.replace(".", "").isdigit():
+            cause = "it looks like one, and some part of it is missing or too large"
+            raise EnvironmentFault(f"{address} is no address", cause, "type it as the other console shows it") from None
         cause = f"the name does not resolve ({error.strerror})"
         raise EnvironmentFault(f"{address} is not known", cause, "type its address instead") from None
     except (OSError, UnicodeError, ValueError) as error:
@@ -167,7 +170,7 @@ def _explained(address: str, port: int, error: Exception) -> LinkladderError:
         return EnvironmentFault(f"{address} cannot be reached", cause, f"type it with the interface: {address}%vmx0")
     if number == errno.ECONNREFUSED or "refused" in text:
         cause = f"it is there, but neither a pairing window (TCP {port}) nor a control channel ({CONTROL}) is open"
-        return WindowShut(f"{address} refused", cause, "is it the right address? then open pairing on its console")
+        return WindowShut(f"{address} refused", cause, "is it the right address? If so, open pairing on its console")
     if number in (errno.ENETUNREACH, errno.EHOSTUNREACH) or "unreachable" in text or "No route" in text:
         cause = f"there is no route to it ({text})"
         hint = "check addresses, netmask, router and cable; a firewall that rejects may sound the same"
