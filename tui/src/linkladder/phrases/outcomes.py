@@ -73,10 +73,10 @@ def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str
 def besides_the_rates(p: Experiment, trials: Sequence[TrialResult], paths: Sequence[Path]) -> tuple[str, ...]:
     """What no table of rates shows, in the worst repeat: pings, the path's MTU, transactions, lost datagrams."""
     said = []
-    if told := [t for t in trials if _beside_a_rate(p, t)]:
+    if good := [t for t in trials if _beside_a_rate(p, t)]:
         setting = arm(p, paths=paths)
-        worst = reached(p, max(told, key=_badness), paths)
-        said.append(f"{setting[:1].upper()}{setting[1:]}: {worst}{_in_the_worst(told, ', ')}.")
+        worst = reached(p, max(good, key=_badness), paths)
+        said.append(f"{setting[:1].upper()}{setting[1:]}: {worst}{_in_the_worst(good, ', ')}.")
     if under := [rtt for t in trials if (rtt := t.rtt_under_load) and rtt.p50_ms is not None]:
         median = units.milliseconds(max(rtt.p50_ms or 0.0 for rtt in under))
         highest = [rtt.max_ms for rtt in under if rtt.max_ms is not None]
