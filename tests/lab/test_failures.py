@@ -91,7 +91,7 @@ def test_busy_names_who_holds_it(world: LabWorld) -> None:
     _, errors = there.communicate(timeout=30)
     assert (here.returncode, there.returncode) == (3, 3)
     assert "a run is going on already" in own and "linkladder watch" in own
-    assert "busy: alpha, run " in errors
+    assert "this appliance is busy" in errors and "why: alpha, run " in errors
     assert world.linkladder("runs", site="beta").communicate(timeout=30)[0].count("alpha") == 0, "a run was stored"
     assert first.wait() == 0
 

@@ -53,7 +53,7 @@ class Busy:
     name = "alpha"
 
     async def ask(self, request: Any) -> Any:
-        raise Refused("busy: beta, run 1 is measuring with this appliance")
+        raise Refused("busy: beta, run 1 is measuring with this appliance", "beta, run 1")
 
 
 async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> None:
@@ -61,7 +61,7 @@ async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> 
     with pytest.raises(EnvironmentFault, match="busy") as error:
         async for _ in Engine(PLAN, store, near, None).run():
             pass
-    assert error.value.cause == "beta, run 1 is measuring with this appliance" and error.value.hint
+    assert error.value.cause == "beta, run 1 is measuring with it" and error.value.hint
     assert store.runs() == []
 
 
@@ -124,6 +124,18 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
         "Waiting for beta to say whether it is free ..."
     ]
     assert store.runs() == []
+
+
+async def test_a_loan_that_is_still_being_put_back_is_not_a_run_that_measures(own_state: Path) -> None:
+    class StillLent(Busy):
+        async def ask(self, request: Any) -> Any:
+            raise Refused("settings are changed: another process has them on loan", getattr(request, "holder", ""))
+
+    near: Any = StillLent()
+    with pytest.raises(EnvironmentFault) as error:
+        async for _ in Engine(PLAN, Store(own_state), near, None).run():
+            pass
+    assert error.value.cause == "settings are changed: another process has them on loan"
 
 
 async def never(name: str) -> Any:

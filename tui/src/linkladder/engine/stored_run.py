@@ -37,10 +37,11 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
 
 async def reserve_near(near: EndPoint, run_id: str) -> None:
     """Reserve this appliance before anything is stored, so that a busy appliance leaves no empty run behind."""
+    own = f"{near.name}, run {run_id}"
     try:
-        await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
-    except Refused as error:
-        why = str(error).removeprefix("busy: ")  # the title says so
+        await near.ask(wire.Reserve(own))
+    except Refused as error:  # with its own name as the holder where an earlier loan is still being put back
+        why = f"{error.holder} is measuring with it" if error.holder not in ("", own) else str(error)
         raise EnvironmentFault("this appliance is busy", why, "wait for that run to end, or end it") from None
 
 
