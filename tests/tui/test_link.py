@@ -15,6 +15,7 @@ from helpers import at_rest, present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
+from linkladder.app.widgets.form import Choice
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, Plan, RungName, RunState
 from linkladder.plan import Link, load_link
@@ -86,6 +87,19 @@ async def test_what_was_typed_is_not_left_behind_without_a_question() -> None:
         await pilot.press("left", "enter")
         await until(pilot, "Next step")
         assert "C-7" not in present(backend.link().contract).circuit
+
+
+async def test_a_plan_that_is_not_there_any_more_is_no_change_of_a_person_s() -> None:
+    backend = synth.settled()
+    backend.save_link(replace(backend.link(), plan="gone"))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "At most")
+        assert app.screen.query_one("#plan", Choice).value == "quick"
+        await pilot.press("escape")
+        await until(pilot, "Next step")
 
 
 async def test_what_was_saved_for_a_run_that_is_refused_is_left_without_a_question() -> None:

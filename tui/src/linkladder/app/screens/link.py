@@ -287,7 +287,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         box = self.query_one("#plan", Choice)
         words = [(p.name, plan_words(p)) for p in found]
         words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
-        box.set_options(words, box.value)
+        before = box.value
+        box.set_options(words, before)
+        if self._kept.get("plan") == before:  # nobody chose another where that plan is not there any more
+            self._kept["plan"] = box.value
         choice = self.choices.get(box.value)
         lines = [f"{choice.title}." if choice and choice.title else "", ceiling_sentence(link.contract)]
         lines += [first_contract_source(self.carrier)] if self._untouched() else []
