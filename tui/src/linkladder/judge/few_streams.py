@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import replace
 
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.to_tell import Asked, tcp_load
@@ -34,15 +33,7 @@ def excused(judged: Judgement, p: Experiment, trials: Iterable[TrialResult], nee
         return judged
     if any(max(both) < FULL * needed for both in rates):
         return judged
-    said = f"{judged.sentence} {say.few(p.streams)}"
-    return replace(
-        judged,
-        verdict=Verdict.CANNOT_JUDGE,
-        cause=Cause.FEW_STREAMS,
-        sentence=said,
-        reasons=(said,),
-        remedies=(say.several(BOTH_WAYS),),
-    )
+    return judged.left_open(Cause.FEW_STREAMS, say.few(p.streams), say.several(BOTH_WAYS))
 
 
 def few(j: ExperimentJudgement) -> bool:

@@ -6,8 +6,6 @@ asked for decide.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import by_streams, paced_trials
 from linkladder.judge.to_tell import MOST_STREAMS, Asked, held_by_loss, tcp_load
@@ -29,15 +27,8 @@ def excused(
     most = max((p.streams, *(streams for streams, _ in by_streams(rung, p, way))))
     if most >= MOST_STREAMS or not _carries(rung, deal, way):
         return judged
-    said = f"{judged.sentence} {say.permitted(deal.loss_percent, p.streams)}"
-    return replace(
-        judged,
-        verdict=Verdict.CANNOT_JUDGE,
-        cause=Cause.PERMITTED_LOSS,
-        sentence=said,
-        reasons=(said,),
-        remedies=(say.more(_more(p)),),
-    )
+    why = say.permitted(deal.loss_percent, p.streams)
+    return judged.left_open(Cause.PERMITTED_LOSS, why, say.more(_more(p)))
 
 
 def with_more(j: ExperimentJudgement, p: Experiment) -> list[Asked]:

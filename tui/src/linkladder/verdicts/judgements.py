@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linkladder.verdicts.conclusions import BundleJudgement, Landing, MemberDown
 from linkladder.verdicts.kinds import NO_RATE_ASKED, Answer, Cause, LimiterKind, Measured, Verdict
@@ -95,6 +95,13 @@ class Judgement:
     def word(self) -> str:
         """The verdict's word for people."""
         return self.verdict.value if self.rate_asked else NO_RATE_ASKED
+
+    def left_open(self, cause: Cause, more: str, *remedies: str) -> Judgement:
+        """The same as CANNOT JUDGE, with one more sentence that says why."""
+        said = f"{self.sentence} {more}"
+        return replace(
+            self, verdict=Verdict.CANNOT_JUDGE, cause=cause, sentence=said, reasons=(said,), remedies=remedies
+        )
 
 
 @dataclass(frozen=True)
