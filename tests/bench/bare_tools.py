@@ -38,24 +38,24 @@ warmup = {WARMUP}
 """
 
 
-def serving(tool: str, address: str, options: list[str]) -> list[str]:
+def serving(tool: str, address: str, options: list[str], port: int = PORT) -> list[str]:
     """The receiver's command; iperf 2 takes its own buffers from the options."""
-    port = ["-p", str(PORT)]
+    at = ["-p", str(port)]
     if tool == "xfr":
-        return ["xfr", "serve", *port, "--bind", address, "--one-off", "--no-mdns"]
+        return ["xfr", "serve", *at, "--bind", address, "--one-off", "--no-mdns"]
     if tool == "iperf3":
-        return ["iperf3", "-s", "-B", address, *port, "-1"]
+        return ["iperf3", "-s", "-B", address, *at, "-1"]
     own = options[2:] if options[:1] == ["-P"] else options
-    return ["iperf", "-s", "-B", address, *port, "-e", "-i", "1", "-f", "b", *own]
+    return ["iperf", "-s", "-B", address, *at, "-e", "-i", "1", "-f", "b", *own]
 
 
-def sending(tool: str, address: str, options: list[str]) -> list[str]:
+def sending(tool: str, address: str, options: list[str], port: int = PORT) -> list[str]:
     if tool == "xfr":
         return [
             "xfr",
             address,
             "-p",
-            str(PORT),
+            str(port),
             "-t",
             f"{SECONDS + WARMUP}s",
             "--json",
@@ -63,7 +63,7 @@ def sending(tool: str, address: str, options: list[str]) -> list[str]:
             "--no-update-check",
             *options,
         ]
-    client = [tool, "-c", address, "-p", str(PORT), "-t", str(SECONDS + WARMUP), *options]
+    client = [tool, "-c", address, "-p", str(port), "-t", str(SECONDS + WARMUP), *options]
     return [*client, "-O", str(WARMUP), "-J"] if tool == "iperf3" else client
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from bare_tools import as_found_plan, received, sending, serving, side_by_side
 
 import mischief
+from linkladder.priv.firewall import LAST
 
 from .machine import SLOW
 from .pair import Pair
@@ -19,23 +20,24 @@ from .test_loans import SITES
 __all__ = ["world"]
 
 ENOUGH = 0.95
+HELPER = "/usr/local/libexec/linkladder-measure"
 
 
 @contextmanager
-def open_to_all(world: VmWorld) -> Iterator[None]:
-    """Outside a trial the image's firewall refuses the ports of the tools."""
-    for site in SITES:
-        world.run(site, "pfctl -d")
+def as_for_a_trial(world: VmWorld, pair: Pair) -> Iterator[None]:
+    """The firewall as a trial has it, so that both pay the same for it."""
+    for site, other in zip(SITES, (pair.beta, pair.alpha), strict=True):
+        world.run(site, f"{HELPER} trial-open {pair.site(site).card} {other.test} </dev/null")
     try:
         yield
     finally:
         for site in SITES:
-            world.run(site, "pfctl -e")
+            world.run(site, f"{HELPER} trial-close </dev/null")
 
 
 def alone(world: VmWorld, address: str, tool: str, options: list[str]) -> float:
     said = f"{world.folder}/bare"
-    server, client = shlex.join(serving(tool, address, options)), shlex.join(sending(tool, address, options))
+    server, client = (shlex.join(command(tool, address, options, LAST)) for command in (serving, sending))
     world.run("beta", f"mkdir -p {world.folder}")
     pid = world.run("beta", f"{server} >{said} 2>&1 </dev/null & echo $!").strip()
     time.sleep(0.5 * SLOW)
@@ -55,7 +57,7 @@ def as_found(world: VmWorld) -> float:
 
 def test_no_setting_of_a_tool_carries_more_than_the_one_that_was_found(world: VmWorld, pair: Pair) -> None:
     def tool_alone(tool: str, options: list[str]) -> float:
-        with open_to_all(world):
+        with as_for_a_trial(world, pair):
             return alone(world, pair.beta.test, tool, options)
 
     beside = side_by_side(("iperf", "iperf3"), lambda: as_found(world), tool_alone)

@@ -59,8 +59,10 @@ async def search(
     """Search with `look`, which returns what a setting carried: all ways, then the better ones with other numbers of
     streams, then a final, and as long as there is time those that are close in turn.
 
-    A look that might not end in time is not begun; the time that the final takes is kept back for it. Where looks are
-    so slow that a final would leave next to none to choose from, more settings are looked at instead, from the last on.
+    The last way, which works least a byte, is looked at first: on a slow machine there may be time for no other. A look
+    that might not end in time is not begun; the time that the final takes is kept back for it. Where looks are so slow
+    that a final would leave next to none to choose from, more settings are looked at instead: the default, then from
+    the last on.
     """
     seen: dict[Generator, list[float]] = {}
     began, longest = clock(), 0.0
@@ -75,11 +77,10 @@ async def search(
             longest = max(longest, clock() - at)
 
     default, kept_back = replace(DEFAULT, streams=streams[0]), FINALISTS + 1
-    every = [replace(one, streams=streams[0]) for one in ways]
-    await try_all(every[:1], 0)
-    others = every[1:]
+    first, *others = (replace(one, streams=streams[0]) for one in (*ways[-1:], *ways[:-1]))
+    await try_all([first], 0)
     if longest * (FEWEST + kept_back) > limit:
-        others, kept_back = others[::-1], 0
+        others, kept_back = [*others[:1], *others[:0:-1]], 0
     await try_all(others, kept_back)
     better = _ranked(seen, default)[: math.ceil(len(ways) / 3)]
     await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), kept_back)

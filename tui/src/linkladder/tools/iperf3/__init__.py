@@ -43,6 +43,7 @@ class Iperf3(Tool):
     generators = (
         Generator("iperf3"),
         Generator("iperf3", write_size=1 << 20),
+        Generator("iperf3", window=4 << 20, write_size=1 << 20, zero_copy=True),
         Generator("iperf3", write_size=1 << 20, zero_copy=True),
     )
 
