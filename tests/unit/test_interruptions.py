@@ -28,9 +28,11 @@ from linkladder.model import (
     Nic,
     NicCounters,
     Path,
+    Protocol,
     RungName,
     RungResult,
     TcpCounters,
+    TrialResult,
 )
 from linkladder.phrases.outages import carriers_lost
 from linkladder.verdicts import Cause
@@ -272,3 +274,28 @@ def test_when_an_end_did_not_look_at_itself_is_kept_and_bounded() -> None:
     for n in range(MOST_STILL + 50):
         watched.look(HostSample(10.0 + 3 * n, (), 0, ()))
     assert len(watched.held_up) == MOST_STILL and HeldUp(1.9, 4.7) in watched.held_up
+
+
+@pytest.mark.parametrize(
+    ("looks", "verdict"),
+    [((), Verdict.CANNOT_JUDGE), ((4.0, 5.0, 6.0, 7.0), Verdict.FAIL)],  # it did look at itself meanwhile
+)
+def test_an_end_stood_still_for_a_low_rate_only_if_it_did_not_look_at_itself(
+    looks: tuple[float, ...], verdict: Verdict
+) -> None:
+    """As in the seconds of an outage: samples that were only late to be heard show that the end ran."""
+    samples = tuple(HostSample(t, (), 0, ()) for t in looks)
+    link = both(RungName.DC_LINK, 700e6)
+
+    def still(t: TrialResult) -> TrialResult:
+        near, far = t.ends
+        return dataclasses.replace(
+            t, ends=(near, dataclasses.replace(far, held_up=(HeldUp(3.0, 5.0),), samples=samples))
+        )
+
+    held = tuple(
+        dataclasses.replace(e, trials=tuple(map(still, e.trials))) if e.parameters.protocol is Protocol.TCP else e
+        for e in link.experiments
+    )
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(link, experiments=held)))
+    assert judged.verdict is verdict, judged.sentence

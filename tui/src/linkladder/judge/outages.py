@@ -21,6 +21,7 @@ from linkladder.judge.withheld import explained
 from linkladder.model import (
     Contract,
     Direction,
+    EndRecord,
     Experiment,
     Fault,
     HeldUp,
@@ -171,12 +172,11 @@ def _not_sent(load: Outcome, p: Experiment, deal: Contract, way: Direction, dead
 
 def standstills(t: TrialResult) -> list[tuple[str, HeldUp]]:
     """The times in which an end stood still, by its name; none during which it took a sample of itself."""
-    return [
-        (end.name, one)
-        for end in t.ends
-        for one in end.held_up
-        if not any(one.holds(sample.t) for sample in end.samples)
-    ]
+    return [(end.name, one) for end in t.ends for one in stood_still(end)]
+
+
+def stood_still(end: EndRecord) -> list[HeldUp]:
+    return [one for one in end.held_up if not any(one.holds(sample.t) for sample in end.samples)]
 
 
 def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:

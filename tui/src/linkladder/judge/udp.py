@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, of_path, paced
-from linkladder.judge.outages import RECOVERS, by_chance, standstills
+from linkladder.judge.outages import RECOVERS, by_chance, standstills, stood_still
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import (
@@ -347,7 +347,7 @@ def saturated(trials: list[TrialResult], p: Experiment | None = None, short: flo
     said = ""
     worst = 0.0
     for t in trials:
-        for end, cpu, held_up in ((one.name, one.cpu, one.held_up) for one in t.ends if one.cpu):
+        for end, cpu, held_up in ((one.name, one.cpu, stood_still(one)) for one in t.ends if one.cpu):
             threads = p.streams if p is not None else 0
             still = sum(one.seconds for one in held_up) / max(1.0, t.seconds)
             if still >= max(short, STARVED) and 1000 + still > worst:
