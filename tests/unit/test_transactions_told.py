@@ -85,6 +85,38 @@ def test_what_failed_or_is_not_there_leaves_it_incomplete() -> None:
         assert judged.sentence.startswith("INCOMPLETE")
 
 
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ((1, 0), "3 of 5 planned trials were not run"),
+        ((2, 0), "2 of 5 planned trials were not run"),  # all that were asked for as the machine is
+        ((0, 0), "4 of 5 planned trials were not run"),
+    ],
+)
+def test_a_run_that_was_ended_says_what_it_lacks_of_what_it_was_for(kept: tuple[int, int], said: str) -> None:
+    """A person who asked for transactions and ended the run misses those, and no rate."""
+    plain, lent = rr(1, 10000, 10100), rr(1, 10000, 10100, settings=TSO_OFF, baseline="rr-1")
+    lent = replace(lent, parameters=replace(lent.parameters, id="rr-1-off"))
+    whole = document(rung(RungName.DC_LINK, ping(0.05), plain, lent))
+    pings, *_ = whole.rungs[0].experiments
+    arms = tuple(replace(e, trials=e.trials[:n]) for e, n in zip((plain, lent), kept, strict=True))
+    run = replace(whole.run, state=RunState.INCOMPLETE)
+    ended = replace(whole, run=run, rungs=(replace(whole.rungs[0], experiments=(pings, *arms)),))
+    judged = judge_document(ended)
+    text = f"Of what was asked of dc-link, not all is there: {said}. No rate was asked for."
+    assert judged.word == "INCOMPLETE"
+    assert judged.sentence.startswith("INCOMPLETE") and judged.sentence.endswith(f": {text}")
+    assert text in " ".join(summary_page(ended, judged).plain.split())
+    assert text in report.html(ended)
+
+
+def test_a_failed_trial_is_named_as_what_is_lacking() -> None:
+    whole = rr(1, 10000, 10100)
+    failed = replace(whole, trials=(whole.trials[0], trials.trial("failed", 1, False)))
+    judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), failed)))
+    assert "not all is there: 1 of 3 trials failed." in judged.sentence
+
+
 def test_a_judgement_of_an_older_run_has_the_word_that_it_had() -> None:
     judged = judge_document(document(rung(RungName.DC_LINK, ping(0.05), rr(1, 10000)))).judgement
     stored = to_json(judged)

@@ -19,9 +19,17 @@ def throughput_asked(rung: RungResult, document: Document) -> bool:
 
 def only_others_asked(rung: RungResult, document: Document) -> bool:
     """Whether no throughput was asked for on the rung, and all that was is there, such as transactions."""
-    trials = [trial for e in rung.experiments for trial in e.trials]
-    whole = bool(trials) and all(trial.ok for trial in trials) and not missing_trials(rung, document)
-    return whole and not rung.unavailable and not throughput_asked(rung, document)
+    return not rung.unavailable and not throughput_asked(rung, document) and not lacking(rung, document)
+
+
+def lacking(rung: RungResult, document: Document) -> str:
+    """A sentence on what is not there of all that was asked for, under settings on loan as well; '' if nothing."""
+    trials = [trial for e in _whole(rung, document).experiments for trial in e.trials]
+    known = _to_be_measured(_asked(rung, document), rung, document)
+    failed = sum(not trial.ok for trial in trials)
+    if (missing := _missing(known, rung, document)) or not failed:
+        return missing if trials or missing else say.nothing_run()
+    return say.failed_trials(failed, len(trials))
 
 
 def _asked(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
@@ -29,31 +37,38 @@ def _asked(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
 
 
+def _whole(rung: RungResult, document: Document) -> RungResult:
+    """The run's rung, of which `rung` may be only the part that is judged."""
+    return next((r for r in document.rungs if r.name is rung.name), rung)
+
+
 def _done(rung: RungResult, document: Document) -> dict[str, int]:
-    """The number of trials by experiment, of the whole rung even if `rung` is only the judged part of it."""
-    whole = next((r for r in document.rungs if r.name is rung.name), rung)
-    return {e.parameters.id: len(e.trials) for e in whole.experiments if e.trials}
+    """The number of trials by experiment, of the whole rung."""
+    return {e.parameters.id: len(e.trials) for e in _whole(rung, document).experiments if e.trials}
 
 
 def every(rung: RungResult, document: Document) -> bool:
     """Whether each planned setting was measured at least once."""
     done = _done(rung, document)
-    return all(p.id in done for p in _to_be_measured(rung, document))
+    return all(p.id in done for p in _to_be_measured(planned(rung, document), rung, document))
 
 
 def missing_trials(rung: RungResult, document: Document) -> str:
-    """A sentence on how many planned trials the run lacks; '' if none."""
+    """A sentence on how many planned trials the run lacks, those under settings on loan apart; '' if none."""
+    return _missing(_to_be_measured(planned(rung, document), rung, document), rung, document)
+
+
+def _missing(known: list[Experiment], rung: RungResult, document: Document) -> str:
     done = _done(rung, document)
-    known = _to_be_measured(rung, document)
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
     return say.missing_trials(absent, sum(p.repeats for p in known)) if absent else ""
 
 
-def _to_be_measured(rung: RungResult, document: Document) -> list[Experiment]:
+def _to_be_measured(wanted: tuple[Experiment, ...], rung: RungResult, document: Document) -> list[Experiment]:
     """What was planned and could be had: a run that went to its end left out the arms of a comparison that its machines
     do not have, such as idle hyperthreads, and said so; and a baseline that nothing was left for.
     """
-    asked = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
+    asked = [p for p in wanted if p.direction is not Direction.BOTH]
     if document.run.state is not RunState.COMPLETE:
         return asked
     done, arms = _done(rung, document), [p for p in _asked(rung, document) if p.baseline]

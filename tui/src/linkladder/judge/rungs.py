@@ -29,7 +29,7 @@ from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
-from linkladder.judge.planned import every, missing_trials, only_others_asked, planned, throughput_asked
+from linkladder.judge.planned import every, lacking, missing_trials, only_others_asked, planned, throughput_asked
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.transactions import transactions
@@ -285,7 +285,8 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement], document:
         return None
     lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
     asked = throughput_asked(rung, document)
-    said = " ".join(lost) or (say.no_tcp(rung.name, len(rung.paths)) if asked else say.no_load_asked(rung.name))
+    none = say.no_tcp(rung.name, len(rung.paths)) if asked else say.no_load_asked(rung.name, lacking(rung, document))
+    said = " ".join(lost) or none
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 

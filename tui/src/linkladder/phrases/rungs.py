@@ -24,7 +24,10 @@ def no_tcp(rung: str, paths: int = 1) -> str:
     return f"No TCP throughput{together} was measured on {rung}."
 
 
-def no_load_asked(rung: str) -> str:
+def no_load_asked(rung: str, lacking: str) -> str:
+    """`lacking`: the sentence on what is not there of what was asked for; '' if nothing."""
+    if lacking:
+        return f"Of what was asked of {rung}, not all is there: {lacking} No rate was asked for."
     return f"What {rung} carries was not asked for: no throughput was measured on it."
 
 
@@ -108,6 +111,14 @@ def below_need(median: float, needed: float, scattered: bool, limits: str) -> st
 
 def missing_trials(absent: int, planned: int) -> str:
     return f"{absent} of {planned} planned trials were not run."
+
+
+def nothing_run() -> str:
+    return "no trial was run."
+
+
+def failed_trials(failed: int, of: int) -> str:
+    return f"{failed} of {of} trials failed."
 
 
 def rates(by_direction: Mapping[str, float], ceiling: float | None, paths: Sequence[Path]) -> str:
