@@ -63,6 +63,10 @@ class Kept:
     rung: RungName
     strength: Strength
 
+    def elsewhere(self, rung: Rung) -> str:
+        """The rung on which it was found, as its rates are that rung's; '' if it is this one."""
+        return "" if self.rung is rung.name else str(self.rung)
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -106,7 +110,8 @@ class Generators:
             return GeneratorChosen(rung.name, after, phrases.OVER_SEVERAL_PATHS)
         here, there = present[rung.path.origin], present[rung.path.peer]
         if kept := self.known(rung, pair):
-            return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
+            said = phrases.known_strength(kept.strength, kept.elsewhere(rung))
+            return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), said)
         emit(GeneratorSought(rung.name, phrases.looking(LIMIT), LIMIT))
         over = routes([path_to_search(rung, here, there)], ends[""])
 
@@ -128,7 +133,8 @@ class Generators:
         kept = Kept(*_looked_at(rung, pair, within), on, strength)
         if strength.looked:
             self._keep(kept)
-        return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.found_strength(strength))
+        said = phrases.found_strength(strength, kept.elsewhere(rung))
+        return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), said)
 
     def known(self, rung: Rung, pair: Pair) -> Kept | None:
         """What was found for these machines in their present state: on a nearer link, or within this machine."""
@@ -205,7 +211,7 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> For
         pair, *others = _pairs(rung, facts if asked else defaultdict(lambda: facts[""], facts))
         if asked and sought(rung) and (kept := generators.known(rung, pair)):
             plan = applied(plan, rung, pair, kept)
-            said[rung.name] = phrases.known_strength(kept.strength)
+            said[rung.name] = phrases.known_strength(kept.strength, kept.elsewhere(rung))
             known.add(rung.name)
             continue
         plan = _with(plan, _as_far_as_possible(rung, [pair, *others]))

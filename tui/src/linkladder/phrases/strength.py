@@ -21,19 +21,23 @@ def not_yet_looked(limit: float) -> str:
     )
 
 
-def known_strength(found: Strength) -> str:
-    """As 'the generator is strongest by iperf2, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'."""
+def known_strength(found: Strength, on: str = "") -> str:
+    """As 'the generator is strongest by iperf2, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'.
+
+    `on`: the rung on which that was found, if another than the one of which it is said.
+    """
     if not found.looked:
         return "no setting of the generator carried anything, so the plan's own is used"
     best = found.looked[0]
     day = f", found {found.when[:10]}" if found.when else ""
+    where = f" on {on}" if on else ""
     many = f"{units.plural(len(found.looked), 'setting')} looked at{day}"
-    return f"the generator is strongest {generator(best.generator)}: {units.rate(best.bps)} ({many})"
+    return f"the generator is strongest {generator(best.generator)}: {units.rate(best.bps)}{where} ({many})"
 
 
-def found_strength(found: Strength) -> str:
+def found_strength(found: Strength, on: str = "") -> str:
     """The same after a search, with how long it took and the rate of the default setting."""
-    said = known_strength(Strength(found.looked))
+    said = known_strength(Strength(found.looked), on)
     default = next((one for one in found.looked if one.generator.of(_PLAIN) == _plain(one.generator.streams)), None)
     if default and default is not found.looked[0]:
         said += f"; {generator(default.generator)} {units.rate(default.bps)}"

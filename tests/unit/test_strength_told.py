@@ -1,0 +1,26 @@
+"""What a run says of its generator names the rung on which the figure was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linkladder.engine import generators
+from linkladder.engine.generators import Pair
+from linkladder.model import Plan, RungName
+from test_strongest import BETA, HOST, Ends, rung
+
+
+def test_a_figure_that_was_found_on_another_rung_is_said_to_be_that_rung_s(tmp_path: Path) -> None:
+    """A link's own strength is not looked for: its note named the localhost's figure as if the link carried it."""
+    ends, link = Ends(tmp_path), rung(RungName.DC_LINK)
+    looked_for, known = (ends.strengthened(link, Pair(HOST, BETA)).said for _ in range(2))
+    assert "b/s on localhost (" in looked_for and "b/s on localhost (" in known
+    before = generators.planned(Plan("p", rungs=(link,)), {"": HOST, "beta": BETA}, tmp_path).said
+    assert "b/s on localhost (" in before[RungName.DC_LINK]
+    assert "localhost" not in ends.strengthened(rung(RungName.LOCALHOST), Pair(HOST, HOST)).said
+
+
+def test_a_nearer_link_s_figure_is_named_after_it(tmp_path: Path) -> None:
+    ends = Ends(tmp_path)
+    assert "same-host" not in ends.strengthened(rung(RungName.SAME_HOST), Pair(HOST, BETA)).said
+    assert "b/s on same-host (" in ends.strengthened(rung(RungName.DC_LINK), Pair(HOST, BETA)).said
