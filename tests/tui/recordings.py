@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -88,11 +88,12 @@ def load(name: str) -> Recorded:
         entries = [eventlog.parse(line) for line in lines]
     with lzma.open(FOLDER / f"{name}.json.xz", "rt", encoding="utf-8") as file:
         stored = json.load(file)
-    document = formats.document(stored["document"])
-    return Recorded(entries, document, codec.from_json(RunSummary, _with_verdicts(stored["summary"])))
+    run = Recorded(entries, formats.document(stored["document"]), codec.from_json(RunSummary, _kept(stored["summary"])))
+    judged = {r.rung: r.best_bps for r in run.judged.rungs if r.best_bps is not None}
+    return replace(run, summary=replace(run.summary, best_bps=run.summary.best_bps | judged))
 
 
-def _with_verdicts(summary: dict[str, Any]) -> dict[str, Any]:
+def _kept(summary: dict[str, Any]) -> dict[str, Any]:
     """They were recorded as words: 'provisional PASS'."""
 
     def kept(words: str) -> dict[str, Any]:

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 import trials
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, best_rate
+from judge_documents import GOOD, ladder
+from linkladder import cli
+from linkladder.app.backend import HomeView
+from linkladder.app.home_text import last_lines
+from linkladder.app.screens.results import summary_page
+from linkladder.app.screens.runs import Columns
+from linkladder.engine.stored_run import conclude
+from linkladder.judge import judge_document
+from linkladder.model import Direction, Experiment, HostFacts, Plan, Protocol, Rung, RungName, RunState, best_rate
 from linkladder.store import KeptVerdict, Store
 from linkladder.store import schema as tables
 
@@ -28,7 +36,7 @@ CARRIED = {
     ("measured", "best"),
     [
         ((TCP, DUPLEX, UDP, PING), 9.38e9),
-        ((DUPLEX, UDP, PING), 9.41e9),
+        ((DUPLEX, UDP, PING), 9.39e9),
         ((PING, UDP), 9.56e9),
         ((PING,), None),
     ],
@@ -85,3 +93,33 @@ def test_what_was_judged_speaks_until_the_run_is_taken_up_again(tmp_path: Path) 
     assert (found.best_bps, found.verdicts) == ({"dc-link": 9.1e9}, {})
     store.resume(run)
     assert store.runs()[0].best_bps == {"dc-link": 9.38e9}
+
+
+def test_home_results_runs_and_a_shell_show_the_direction_that_carries_less(
+    own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the report does in its sentence and in what limits: a link is held to its worse way."""
+    found = ladder(GOOD, 500e6)
+    store = Store(own_state)
+    run = store.begin(found.run.plan, "beta")
+    for measured in found.rungs:
+        for e in measured.experiments:
+            for t in e.trials:
+                store.keep_trial(run, measured.name, e.parameters.id, t)
+    totals = conclude(store, run, RunState.COMPLETE, "", cancelled=False)
+    judged = judge_document(found)
+    summary = store.runs()[0]
+    assert totals["dc-link"] == judged.rungs[-1].best_bps == summary.best_bps["dc-link"] == 500e6
+    assert "dc-link      500 Mb/s" in summary_page(found, judged).plain
+    assert "dc-link      500 Mb/s" in last_lines(HomeView(HostFacts("alpha"), last=summary)).plain
+    assert " 500 Mb/s " in Columns([summary], 100).row(summary, marked=False)
+    assert cli.main(["runs"]) == 0 and "dc-link 500 Mb/s" in capsys.readouterr().out
+
+
+def test_while_a_rung_runs_its_figure_is_the_worse_of_the_best_of_both_ways() -> None:
+    there = Experiment("there"), trials.trial("f", 0, True, goodput_bps=9.5e9, by_direction={"forward": 9.5e9})
+    weak = Experiment("weak"), trials.trial("w", 0, True, goodput_bps=1e9, by_direction={"forward": 1e9})
+    back = TCP, CARRIED[TCP]
+    measured = [best_rate.of_ways(*one) for one in (there, weak, back, (DUPLEX, CARRIED[DUPLEX]), (UDP, CARRIED[UDP]))]
+    assert best_rate.shown(best_rate.best_of_ways(measured)) == 9.38e9
+    assert best_rate.shown(best_rate.best_of_ways(measured[:2])) == 9.5e9

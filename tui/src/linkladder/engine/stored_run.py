@@ -55,7 +55,7 @@ def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled:
     rungs = {r.rung: (_kept(r.judgement) if whole else KeptVerdict(), r.best_bps) for r in judged.rungs}
     verdict = _kept(judged.judgement) if whole else KeptVerdict(Verdict.INCOMPLETE)
     store.finish(run_id, state, verdict, reason, rungs, cancelled)
-    return {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
+    return {r.rung: r.best_bps for r in judged.rungs if r.best_bps is not None}
 
 
 def skipped(store: Store, run_id: str, rung: Rung) -> str:

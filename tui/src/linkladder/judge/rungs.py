@@ -42,6 +42,7 @@ from linkladder.model import (
     RungName,
     RungResult,
     RunState,
+    best_rate,
 )
 from linkladder.phrases import remedies as advise
 from linkladder.phrases import rungs as say
@@ -127,6 +128,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     if verdict.cause is Cause.NOTHING_MEASURED and only_others_asked(parts.measured, document):
         verdict = no_rate_asked(verdict)
     best = max(chosen.values(), key=_median, default=None)
+    by_direction = {d: j.spread.median for d, j in chosen.items() if j.spread}
     weakest = min(chosen.values(), key=_median, default=None)
     # What several pairs carry together has a ceiling only where the contract names what they share.
     limit = weakest.limiter if weakest else None
@@ -136,9 +138,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         rung=str(rung.name),
         judgement=verdict,
         ceiling=ceiling(deal) if bounded else None,
-        best_bps=best.spread.median if best and best.spread else None,
+        best_bps=by_direction.get(best_rate.worse_way(by_direction)),
         best_experiment=best.experiment if best else "",
-        by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
+        by_direction=by_direction,
         limiter=limit if sum_bounded or not at_ceiling(limit) else None,
         experiments=(*judged, *_on_loan(whole, rung, deal, card, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),

@@ -48,7 +48,7 @@ class RungView:
 
     name: RungName
     stage: Stage = Stage.TO_DO
-    best: best_rate.Ranked = best_rate.NONE
+    best: best_rate.Ways = field(default_factory=dict)
     trials: int = 0
     done: int = 0
     failed: int = 0
@@ -62,8 +62,8 @@ class RungView:
 
     @property
     def best_bps(self) -> float | None:
-        """The rate that the best setting carries in one direction; None if nothing has been measured."""
-        return self.best[1] or None
+        """What the best settings carry in the worse of the directions measured so far; None if nothing was measured."""
+        return best_rate.shown(self.best) or None
 
 
 @dataclass
@@ -287,7 +287,7 @@ class Progress:
         self.history.append(f"{event.rung:<11}{words}: {outcome(asked, event.result)}")
         if event.result.ok:
             self.figures.setdefault((event.rung, event.experiment), []).append(_figure(event.result))
-            view.best = best_rate.best((view.best, (best_rate.weight(asked), best_rate.one_way(event.result))))
+            view.best = best_rate.best_of_ways((view.best, best_rate.of_ways(asked, event.result)))
         else:
             view.failed += 1
             reason = shorten(event.result.reason, REASON, placeholder=" ...")
@@ -300,7 +300,7 @@ class Progress:
         view.evidence = event.result.evidence or view.evidence
         view.why = event.result.unavailable
         view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE
-        view.best = best_rate.best(_typical(e) for e in event.result.experiments)
+        view.best = best_rate.best_of_ways(_typical(e) for e in event.result.experiments)
         self.done += max(0, view.trials - view.done)
         view.done = sum(len(e.trials) for e in event.result.experiments)
         self.spent += max(0.0, view.seconds - view.spent)
@@ -370,10 +370,12 @@ def _figure(result: TrialResult) -> float:
     return result.transactions.rate if result.transactions else best_rate.one_way(result)
 
 
-def _typical(result: ExperimentResult) -> best_rate.Ranked:
-    """The median rate over the repeats, in the form in which settings are ranked."""
-    rates = [best_rate.one_way(t) for t in result.trials if t.ok]
-    return best_rate.weight(result.parameters), statistics.median(rates) if rates else 0.0
+def _typical(result: ExperimentResult) -> best_rate.Ways:
+    """The median rate over the repeats in each direction, in the form in which settings are ranked."""
+    p, rates = result.parameters, dict[str, list[float]]()
+    for way, (_, bps) in (pair for t in result.trials if t.ok for pair in best_rate.of_ways(p, t).items()):
+        rates.setdefault(way, []).append(bps)
+    return {way: (best_rate.weight(p), statistics.median(several)) for way, several in rates.items()}
 
 
 def series(intervals: list[Interval], direction: Direction) -> list[tuple[float, float, bool]]:

@@ -41,7 +41,9 @@ class RunSummary:
     trials: int
     failed: int
     verdict: KeptVerdict = NONE
-    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> best setting's one-way rate, or trial's
+    best_bps: dict[str, float] = field(
+        default_factory=dict
+    )  # rung -> best setting's in its worse way, or while it is not judged a trial's
     reason: str = ""  # why it ended early
     verdicts: dict[str, KeptVerdict] = field(default_factory=dict)  # by rung
     cancelled: bool = False  # ended by a person, so the user is not asked whether to resume it
@@ -73,7 +75,7 @@ def summaries(db: sqlite3.Connection, words: Sequence[str], limit: int) -> list[
     ):
         if word:
             verdicts.setdefault(run, {})[rung] = KeptVerdict(word, bool(provisional))
-        if best:
+        if best is not None:
             typical.setdefault(run, {})[rung] = best
     found = []
     for run, started, ended, stored_state, plan, peer, word, provisional, reason, cancelled in rows:

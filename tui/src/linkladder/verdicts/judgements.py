@@ -328,8 +328,8 @@ class RungJudgement(Judged):
     rung: str
     judgement: Judgement
     ceiling: Ceiling | None = None  # None on rungs to which the contract does not apply
-    best_bps: float | None = None  # best median of one direction
-    best_experiment: str = ""
+    best_bps: float | None = None  # best median of the direction that carries less: what a link is held to
+    best_experiment: str = ""  # that carries the most, in the other direction if that is the better one
     by_direction: dict[str, float] = field(default_factory=dict)  # best TCP median of each direction, bps
     limiter: Limiter | None = None  # of the best setting's worse direction
     experiments: tuple[ExperimentJudgement, ...] = ()

@@ -17,7 +17,7 @@ from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.errors import LinkladderError
 from linkladder.judge import won
-from linkladder.model import Document, Evidence, RungName, RungResult, RunState
+from linkladder.model import Document, Evidence, RungName, RungResult, RunState, best_rate
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
@@ -30,7 +30,7 @@ def limiter_line(rung: RungResult, judged: RungJudgement) -> str:
         return ""
     if not judged.limiter.known:
         return judged.limiter.sentence  # the sentence says what is not known
-    slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
+    slow = best_rate.worse_way(judged.by_direction)
     where = f" ({phrases.way(slow, rung.paths)})" if len(judged.by_direction) > 1 and slow else ""
     return f"What limits{where}: {judged.limiter.sentence}"
 
@@ -108,7 +108,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         out.append_text(sentence(judged))
         out.append("\n\n")
         for rung in reversed(judged.rungs):
-            best = units.rate(rung.best_bps) if rung.best_bps else "-"
+            best = units.rate(rung.best_bps) if rung.best_bps is not None else "-"
             out.append(f"  {rung.rung:<11}{best:>10}   ")
             out.append_text(verdict(rung.word, rung.provisional))
             out.append("\n")

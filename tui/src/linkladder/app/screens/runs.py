@@ -75,7 +75,8 @@ class RunsScreen(Page):
   g       go on with a run that ended early
   d       delete, after a question
 
-The rate is the best of the highest rung that was measured.
+The rate is that of the best setting on the highest rung that was measured, in
+the direction that carries less.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
