@@ -31,6 +31,7 @@ from linkladder.model import (
     SettingKind,
 )
 from linkladder.run.progress import Progress, TrialView
+from paths_documents import CARDS, PAIRS
 from staircases import carried, climb
 
 ONE_WAY = Experiment("tcp-2s-default-forward", streams=2)
@@ -294,3 +295,26 @@ async def test_arms_of_a_staircase_stand_side_by_side_below_the_chart() -> None:
         assert any(re.fullmatch(r"2 streams instead of 1 █+ 7\.80 Gb/s 1 of 4 \+30 %", line) for line in lines)
         assert any(re.fullmatch(r"> 8 streams instead of 1 ░+ - 0 of 4", line) for line in lines)
         assert "whole" in shown and "6.00 Gb/s to far" in shown, "nothing else has gone"
+
+
+def lines_over(
+    contract: Contract, paths: tuple[Path, ...], asked: Experiment, rung: RungName
+) -> list[tuple[str, float]]:
+    """The lines across a trial over these paths, in Gb/s."""
+    progress = Progress()
+    plan = Plan("circuit", contract=contract, rungs=(Rung(rung, paths, (asked,)),))
+    progress.apply(events.RunStarted("r", plan, 60.0, 1), 0.0)
+    progress.apply(events.RungStarted(rung, 60.0, 1, 0), 0.0)
+    progress.apply(events.TrialStarted(rung, asked.id, 0, 0, 20.0), 0.0)
+    assert progress.trial
+    return [(word, round(bps / 1e9, 2)) for word, bps in throughput.lines_of(progress, progress.trial)]
+
+
+def test_the_sum_of_several_paths_stands_below_what_all_of_them_are_sold_as() -> None:
+    """As in the verdict and in the report's charts: a port for each card, and one link where one is shared."""
+    link, shared = RungName.DC_LINK, replace(PORT, shared_bps=6e9)
+    assert lines_over(PORT, CARDS, ONE_WAY, link) == [("contract = ceiling", 18.83)]
+    assert lines_over(PORT, CARDS, replace(ONE_WAY, paths=(1,)), link) == [("contract = ceiling", 9.41)]
+    assert lines_over(PORT, CARDS, ONE_WAY, RungName.SAME_HOST) == [("needed", 30.0)]
+    assert lines_over(shared, PAIRS, ONE_WAY, link) == [("contract", 5.74), ("ceiling", 9.41)]
+    assert lines_over(PORT, PAIRS, ONE_WAY, link) == [], "nothing says what the pairs carry together"

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder.judge import judge_document
+from linkladder.judge import judge_document, unsettled
 from linkladder.judge.all_cards import cards_apart, of_cards
-from linkladder.model import Contract, HostFacts, Nic, Setting, SettingKind
+from linkladder.model import Contract, HostFacts, Nic, RungName, Setting, SettingKind
 from linkladder.report import view
 from linkladder.verdicts import Cause, Verdict
 from paths_documents import CARDS, PAIRS, of_paths
@@ -74,6 +74,16 @@ def test_a_bundle_on_loan_of_both_cards_has_two_ports_and_no_more() -> None:
     seen = judge_document(replace(document, rungs=(below, link))).rungs[-1].experiments
     (needed,) = {j.judgement.figures["needed_bps"] for j in seen}
     assert [j.experiment for j in seen if not j.counts] == ["lent"] and needed == pytest.approx(18.27e9, rel=1e-3)
+
+
+def test_more_repeats_are_asked_for_by_what_both_cards_are_sold_as() -> None:
+    """Of a rung whose repeats lie about the 18.3 Gb/s of two ports, and all above the 9.1 Gb/s of one."""
+    for bps, wanted in ((9.13e9, True), (9.38e9, False)):
+        document = of_paths(CARDS, 9.38e9, bps, PORTS, 40e9)
+        rung = replace(document.rungs[-1], name=RungName.SAME_VLAN)
+        ids = {e.parameters.id for e in rung.experiments if not e.parameters.paths}
+        more = tuple(replace(e, parameters=replace(e.parameters, at_most=8)) for e in rung.experiments)
+        assert bool(ids & set(unsettled(replace(rung, experiments=more), document))) is wanted
 
 
 def test_the_page_draws_the_sum_against_all_ports() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkladder.judge.all_cards import held_against
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.circumstances import GENERATOR, HEADROOM
 from linkladder.judge.contending import contenders
@@ -16,12 +17,11 @@ HELPED = (Cause.SCATTERED, Cause.WORST_TRIAL, Cause.TRIALS_FAILED, Cause.LEVEL_F
 
 def unsettled(rung: RungResult, document: Document) -> tuple[str, ...]:
     """Ids of the settings that have repeats left and no clear answer yet, in the order of the plan."""
-    deal = document.run.plan.contract
     close = _contending(rung)
     return tuple(
         e.parameters.id
         for e in rung.experiments
-        if e.parameters.id in close or (not e.parameters.contends and _open(e, rung, deal))
+        if e.parameters.id in close or (not e.parameters.contends and _open(e, rung, document))
     )
 
 
@@ -43,8 +43,9 @@ def _contending(rung: RungResult) -> frozenset[str]:
     return frozenset(found)
 
 
-def _open(e: ExperimentResult, rung: RungResult, deal: Contract) -> bool:
-    p = e.parameters
+def _open(e: ExperimentResult, rung: RungResult, document: Document) -> bool:
+    p, of_one = e.parameters, document.run.plan.contract
+    deal = held_against(of_one, rung.paths, p.paths, document) or of_one
     if not 0 < len(e.trials) < p.at_most or p.protocol not in (Protocol.TCP, Protocol.UDP):
         return False
     usable = sum(t.ok or t.fault is Fault.PATH for t in e.trials)

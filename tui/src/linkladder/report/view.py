@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from linkladder import phrases, units
-from linkladder.judge.all_cards import of_cards
-from linkladder.judge.ceilings import ceiling, of_shared
-from linkladder.judge.common_limits import several_pairs
+from linkladder.judge.all_cards import held_against
+from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.staircase import flights
 from linkladder.model import (
@@ -127,18 +126,7 @@ def of_the_link(document: Document, deal: Contract) -> Contract | None:
     together.
     """
     link = next((r for r in document.rungs if r.name is RungName.DC_LINK), None)
-    return _held_against(document, link, (), deal) if link else deal
-
-
-def _held_against(document: Document, result: RungResult, loaded: Sequence[int], deal: Contract) -> Contract | None:
-    """The contract for the paths that an experiment loads, all if it names none: of several what they share, or what
-    all their cards are sold as.
-    """
-    paths = [result.paths[n] for n in loaded if n < len(result.paths)] or result.paths
-    if len(paths) < 2 or (deal.shared_bps is None and not several_pairs(paths)):
-        return of_cards(deal, paths, document)
-    within = any(path.origin_site and path.origin_site == path.peer_site for path in paths)
-    return None if within or len(paths) < len(result.paths) else of_shared(deal)
+    return held_against(deal, link.paths, (), document) if link else deal
 
 
 def ladder(document: Document, judged: DocumentJudgement, deal: Contract | None) -> Markup:
@@ -162,7 +150,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
     charts = {
         e.parameters.id: _charts(
             e,
-            _held_against(document, result, e.parameters.paths, deal) if bounded else None,
+            held_against(deal, result.paths, e.parameters.paths, document) if bounded else None,
             [one for one in downs if one.experiment == e.parameters.id],
             result.paths,
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from linkladder import judge, units
 from linkladder.app.widgets.chart import Point
+from linkladder.judge.all_cards import held_against
 from linkladder.judge.circumstances import HEADROOM
-from linkladder.model import Direction, RungName
+from linkladder.model import Contract, Direction, RungName
 from linkladder.run.progress import Progress, TrialView, series
 
 TALL = 5.0  # times the highest bar; a line above that would leave the chart almost empty
@@ -39,8 +40,8 @@ def caption(progress: Progress, trial: TrialView, brief: bool = False) -> str:
     if trial.by_cards:
         words.append("by the card" if brief else "by the card, with headers")
     lines = _lines(progress, trial)
-    if [word for word, _ in lines] == ["contract"]:
-        lines.append(("ceiling", _ceiling(progress, trial).port_bps))
+    if [word for word, _ in lines] == ["contract"] and (deal := _deal(progress, trial)):
+        lines.append(("ceiling", _ceiling(deal, trial).port_bps))
     for word, bps in lines:  # the lowest one that is left out is mentioned
         if (word, bps) not in lines_of(progress, trial):
             line, rate = word.partition(" =")[0], units.rate(bps)
@@ -51,9 +52,12 @@ def caption(progress: Progress, trial: TrialView, brief: bool = False) -> str:
 
 
 def _lines(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
+    deal = _deal(progress, trial)
+    if deal is None:
+        return []
     if trial.rung in (RungName.LOCALHOST, RungName.SAME_HOST):
-        return [("needed", HEADROOM * judge.rate_sold(progress.contract))]
-    most = _ceiling(progress, trial)
+        return [("needed", HEADROOM * judge.rate_sold(deal))]
+    most = _ceiling(deal, trial)
     if most.which != "contract":
         return [("contract = ceiling", most.bps)]
     near = most.port_bps < max(FLAT * most.bps, _highest(trial))
@@ -68,6 +72,14 @@ def _highest(trial: TrialView) -> float:
     return max((point[1] for point in points_of(trial)), default=0.0)
 
 
-def _ceiling(progress: Progress, trial: TrialView) -> judge.Ceiling:
-    under = judge.at_lent_mtu(progress.contract, trial.experiment.settings)
-    return judge.ceiling(under, trial.experiment.protocol, trial.experiment.write_size)
+def _deal(progress: Progress, trial: TrialView) -> Contract | None:
+    """The contract for all paths that the trial loads, at the MTU that it lends; None where none says what they carry
+    together.
+    """
+    asked, paths = trial.experiment, progress.paths
+    deal = progress.contract if asked.bundled else held_against(progress.contract, paths, asked.paths, None)
+    return judge.at_lent_mtu(deal, asked.settings, len(paths)) if deal else None
+
+
+def _ceiling(deal: Contract, trial: TrialView) -> judge.Ceiling:
+    return judge.ceiling(deal, trial.experiment.protocol, trial.experiment.write_size)
