@@ -16,6 +16,7 @@ from linkladder import plan as plans
 from linkladder.agent.targets import Caller, Targets
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
+from linkladder.engine.reserving import reserve_near
 from linkladder.errors import EnvironmentFault
 from linkladder.events import Notice, PlanGrown
 from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
@@ -133,9 +134,59 @@ async def test_a_loan_that_is_still_being_put_back_is_not_a_run_that_measures(ow
 
     near: Any = StillLent()
     with pytest.raises(EnvironmentFault) as error:
-        async for _ in Engine(PLAN, Store(own_state), near, None).run():
+        async for _ in Engine(PLAN, Store(own_state), near, None, retries=(0.01,)).run():
             pass
     assert error.value.cause == "settings are changed: another process has them on loan"
+
+
+WAITED_FOR = [
+    "Waiting for {} to be free: settings are changed: another process has them on loan",
+    "{} is free.",
+]
+
+
+class Lent(FreeFar):
+    """An appliance whose loan is still being put back the first two times that it is asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.asked = name, 0
+
+    async def ask(self, request: Any) -> Any:
+        if isinstance(request, wire.Reserve):
+            self.asked += 1
+            if self.asked < 3:
+                raise Refused("settings are changed: another process has them on loan", request.holder)
+
+    async def close(self) -> None: ...
+
+
+async def test_this_appliance_is_waited_for_as_a_far_one_is_and_the_reason_is_told() -> None:
+    """What an earlier run left there is put back soon: to refuse at once made a person begin the run anew."""
+    near, told = Lent("alpha"), list[Any]()
+    await reserve_near(near, "7", (0.01, 0.01), told.append)
+    assert near.asked == 3 and [event.text for event in told] == [words.format("alpha") for words in WAITED_FOR]
+
+    far, told = Lent("beta"), []
+
+    async def connect(name: str) -> Any:
+        return far
+
+    ends = FarEnds(Free(), connect, (0.01, 0.01), told.append, lambda: None, lambda *_: None)
+    await ends.reserve(["beta"])
+    assert far.asked == 3 and [event.text for event in told] == [words.format("beta") for words in WAITED_FOR]
+
+
+async def test_a_person_may_end_the_wait_for_this_appliance(own_state: Path) -> None:
+    class Held(Lent):
+        async def ask(self, request: Any) -> Any:
+            raise Refused("settings are changed: another process has them on loan", getattr(request, "holder", ""))
+
+    engine = Engine(PLAN, Store(own_state), Held("alpha"), None)
+    with pytest.raises(EnvironmentFault, match="ended before it began"):
+        async for event in engine.run():
+            assert isinstance(event, Notice) and event.text == WAITED_FOR[0].format("alpha")
+            engine.controls.cancel()
+    assert engine.store.runs() == []
 
 
 async def never(name: str) -> Any:

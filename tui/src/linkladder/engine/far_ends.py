@@ -10,13 +10,14 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
+from linkladder.engine import reserving
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.route import Route
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.host import interface_of
 from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
-from linkladder.phrases import out_of_reach
+from linkladder.phrases import is_free, out_of_reach, waits
 
 Connect = Callable[[str], Awaitable[FarEnd]]
 LONG = 1.0  # seconds after which a person is told what is waited for
@@ -148,13 +149,15 @@ class FarEnds:
         """Why the peer is busy; '' where it is reserved now, or does not answer."""
         words = f"Waiting for {peer} to say whether it is free ..."
         notice = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
+
+        def tell(event: ev.Event) -> None:
+            notice.cancel()  # the reason is more than that it has not answered
+            self._emit(event)
+
         try:
-            for pause in (*self._retries, 0.0):
-                if await self._try_reserve(peer, last=pause == 0.0):
-                    if notice.when() <= asyncio.get_running_loop().time():
-                        self._emit(ev.Notice(f"{peer} is free."))  # or the wait is the last word
-                    break
-                await asyncio.sleep(pause)  # whoever ends the run ends the wait, and there is no rung yet to be left
+            waited = await reserving.patiently(peer, lambda last: self._try_reserve(peer, last), self._retries, tell)
+            if waited or notice.when() <= asyncio.get_running_loop().time():
+                self._emit(ev.Notice(is_free(peer)))  # or the wait is the last word
         except Refused as error:
             return str(error)
         except (PeerLost, LinkladderError):
@@ -167,12 +170,16 @@ class FarEnds:
         """The connected far end, waited for with growing pauses when it is lost."""
         await self._end_search(peer)
         await self._drop_broken((peer,))
+        reason = ""
         for pause in (*self._retries, 0.0):
             if peer in self.connected:
                 return self.connected[peer]
             try:
-                if await self._try_reserve(peer, last=pause == 0.0):
+                if not (why := await self._try_reserve(peer, last=pause == 0.0)):
                     continue
+                if why != reason:
+                    self._emit(ev.Notice(waits(peer, why)))
+                reason = why
             except (PeerLost, LinkladderError) as error:
                 if pause == 0.0 or peer not in self._hello:  # one that answered is lost, not wrong
                     self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
@@ -248,23 +255,24 @@ class FarEnds:
         for peer in tuple(self.connected):
             await self.drop(peer)
 
-    async def _try_reserve(self, peer: str, last: bool = True) -> bool:
-        """Try to connect and reserve once; it may fail while the agent of an earlier connection has not quite ended."""
+    async def _try_reserve(self, peer: str, last: bool = True) -> str:
+        """Try to connect and reserve once: why it is to be tried again, as where the agent of an earlier connection has
+        not quite ended; '' if it is reserved.
+        """
         far = await self._connect(peer)
-        own = f"{self._near.name}, run {self.run_id}"
         try:
-            await far.ask(wire.Reserve(own))
+            if why := await reserving.ask(far, reserving.own(self._near, self.run_id), last):
+                await far.close()
+                return why
             facts = await far.ask(wire.Facts())
-        except BaseException as error:  # nobody else knows of the channel yet
+        except BaseException:  # nobody else knows of the channel yet
             await far.close()
-            if not isinstance(error, Refused) or last or error.holder != own:
-                raise
-            return False
+            raise
         if self._lost.pop(peer, None) is not None:
             self._emit(ev.PeerBack(peer))
         self.connected[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
         self._keep(peer, facts)
-        return True
+        return ""
 
     async def _try(self, peer: str) -> None:
         try:

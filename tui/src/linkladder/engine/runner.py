@@ -25,8 +25,9 @@ from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved
 from linkladder.engine.placement import SURVEY, answered, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
+from linkladder.engine.reserving import reserve_near
 from linkladder.engine.route import Route, bundled, routes
-from linkladder.engine.stored_run import conclude, keep_host, reserve_near, resume_stored, skipped
+from linkladder.engine.stored_run import conclude, keep_host, resume_stored, skipped
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
@@ -71,7 +72,7 @@ class Engine:
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._begun = False  # there is a run to keep things of
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
-        self._ports = ports()
+        self._retries, self._ports = retries, ports()
         self._times, self._carriers = TimesOfDay(), CarrierNews()
         self._index = self._failed = 0
         self._round_trip: dict[RungName, float] = {}
@@ -123,7 +124,8 @@ class Engine:
 
     async def _begin(self) -> None:
         """Reserve all ends, then store the run."""
-        await reserve_near(self.near, self.run_id)
+        near = reserve_near(self.near, self.run_id, self._retries, self._emit)
+        await self.controls.before_all_rungs(near)
         await self._have_peers()
         facts = {"": await self.near.ask(wire.Facts()), **self._ends.facts}
         refuse_absent_cores(self.plan, facts)

@@ -1,16 +1,14 @@
-"""Begins, resumes and ends a run in the store: its ends are reserved before, and its verdicts are kept with it."""
+"""Resumes and ends a run in the store, whose verdicts are kept with it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from linkladder import judge, units, wire
+from linkladder import judge, units
 from linkladder import plan as plans
-from linkladder.errors import EnvironmentFault
 from linkladder.judge.comparison import host_changes
 from linkladder.model import HostFacts, Plan, Rung, RunState
-from linkladder.peer import EndPoint, Refused
 from linkladder.store import KeptVerdict, Store
 from linkladder.verdicts import Judgement, Verdict
 
@@ -33,16 +31,6 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
     store.keep_host(run_id, name, facts)
-
-
-async def reserve_near(near: EndPoint, run_id: str) -> None:
-    """Reserve this appliance before anything is stored, so that a busy appliance leaves no empty run behind."""
-    own = f"{near.name}, run {run_id}"
-    try:
-        await near.ask(wire.Reserve(own))
-    except Refused as error:  # with its own name as the holder where an earlier loan is still being put back
-        why = f"{error.holder} is measuring with it" if error.holder not in ("", own) else str(error)
-        raise EnvironmentFault("this appliance is busy", why, "wait for that run to end, or end it") from None
 
 
 def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:

@@ -39,7 +39,16 @@ from linkladder.phrases.arms import (
 )
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
-from linkladder.phrases.control_channel import back, once_more_with, one_address, out_of_reach, put_off, under_test
+from linkladder.phrases.control_channel import (
+    back,
+    is_free,
+    once_more_with,
+    one_address,
+    out_of_reach,
+    put_off,
+    under_test,
+    waits,
+)
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, rests_on_repeats, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
@@ -80,6 +89,7 @@ __all__ = [
     "found_strength",
     "generator",
     "headed",
+    "is_free",
     "kernel",
     "known_strength",
     "latency",
@@ -107,6 +117,7 @@ __all__ = [
     "trial",
     "under_test",
     "verdict_word",
+    "waits",
     "way",
     "window",
 ]

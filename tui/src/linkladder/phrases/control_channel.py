@@ -33,6 +33,15 @@ def out_of_reach(peer: str, why: str, retry_in: float | None = None) -> str:
     return f"{peer} is {OUT_OF_REACH}: {why.rstrip('.?')}{again}"  # the reason may be a question, and more words follow
 
 
+def waits(end: str, why: str) -> str:
+    """That a run cannot begin yet, as what an earlier one left at that end passes by itself."""
+    return f"Waiting for {end} to be free: {why}"
+
+
+def is_free(end: str) -> str:
+    return f"{end} is free."
+
+
 def put_off(why: str) -> str:
     return f"put off to the end of the rung: {why}"
 
