@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp, with_facts
-from linkladder import cli, phrases
+from judge_documents import GOOD, F, R, both, document, failed, ladder, rung, tcp, trial, udp, with_facts
+from linkladder import cli, phrases, report
 from linkladder.codec import to_json
 from linkladder.judge import compare, judge_document
-from linkladder.model import Contract, Document, Evidence, HostFacts, Nic, RungName, RungResult
+from linkladder.model import Contract, Document, Evidence, Fault, HostFacts, Nic, RungName, RungResult
 from linkladder.verdicts import Answer, Verdict
 
 
@@ -217,3 +217,37 @@ def test_repeats_that_overlap_or_lie_close_are_within_the_noise(low: float, high
     found = compare(two_repeats(500e6, 600e6), two_repeats(low, high))
     assert not any(d.apart for d in found.differences)
     assert found.sentence.startswith("No difference beyond the noise")
+
+
+def link(carried: int, fault: Fault, broken: int) -> Document:
+    """The link in so many trials that carried all and so many that failed."""
+    good = tuple(trial(GOOD, F, n) for n in range(carried))
+    bad = tuple(failed(fault, "the transfer stalled", carried + n) for n in range(broken))
+    return document(rung(RungName.DC_LINK, tcp(F, (*good, *bad))))
+
+
+def test_trials_in_which_the_path_carried_nothing_are_compared_as_well() -> None:
+    """A link that went down afterwards, now and then or for good, is neither the same nor without a counterpart."""
+    before = link(3, Fault.PATH, 0)
+    for carried, broken, answer in ((2, 3, Answer.UNDECIDED), (0, 3, Answer.DIFFERS)):
+        after = link(carried, Fault.PATH, broken)
+        assert judge_document(after).verdict is Verdict.FAIL
+        found = compare(before, after)
+        assert [d.answer for d in found.differences] == [answer] and not found.only_in_one
+        silent = f"3 of {carried + broken} trials of the second run carried nothing or stalled."
+        assert found.sentence.endswith(silent) and found.differences[0].sentence.endswith(silent)
+
+
+def test_a_first_run_that_carried_nothing_is_not_the_same() -> None:
+    found = compare(link(0, Fault.PATH, 3), link(3, Fault.PATH, 0))
+    assert [d.answer for d in found.differences] == [Answer.DIFFERS]
+    assert (
+        "0 b/s to 950 Mb/s (the first carried nothing), beyond the noise. 3 of 3 trials of the first" in found.sentence
+    )
+    page = report.html(link(3, Fault.PATH, 0), comparison=found)
+    assert '<td class="n">0 b/s</td><td class="n">950 Mb/s</td><td class="n">-</td>' in page
+
+
+def test_a_setting_whose_trials_all_broke_is_not_called_absent() -> None:
+    (said,) = compare(link(3, Fault.PATH, 0), link(0, Fault.TOOL, 3)).only_in_one
+    assert said.endswith(": only in the first run, as all trials of the other failed")

@@ -15,7 +15,7 @@ from linkladder.judge.compared_figures import compared_figures
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.judge.withheld import explained, lacked, most_explained
-from linkladder.model import Document, HostFacts, Protocol, Rung
+from linkladder.model import Document, Fault, HostFacts, Protocol, Rung
 from linkladder.model.same_setting import Identity, identity
 from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
@@ -40,6 +40,7 @@ class _Side:
     end: str  # the end that lacked most
     doubt: str  # why the first doubtful trial is doubtful; '' if none is
     pair: str  # the ends that it loads, in words, where there are more than two
+    silent: int  # trials in which the path carried nothing or stalled
 
     @property
     def at_most(self) -> float:
@@ -54,45 +55,55 @@ def compare(a: Document, b: Document) -> Comparison:
 
     The intervals are at 95 % for all settings together, as otherwise some of many would seem to differ by chance.
     """
-    left, right = _settings(a), _settings(b)
+    tried_left, tried_right = _settings(a), _settings(b)
+    left, right = ({k: one for k, one in tried.items() if one.values} for tried in (tried_left, tried_right))
     both = [k for k in left if k in right]
     confidence = 1 - 0.05 / max(1, len(both))
     differences = tuple(_difference(left[k], right[k], confidence) for k in both)
     causes = [_both(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
-    alone = [say.only_in(_name(left[k]), "first") for k in left if k not in right]
-    alone += [say.only_in(_name(right[k]), "second") for k in right if k not in left]
+    alone = [say.only_in(_name(left[k]), "first", k in tried_right) for k in left if k not in right]
+    alone += [say.only_in(_name(right[k]), "second", k in tried_left) for k in right if k not in left]
     figures = compared_figures(a, b)
     repeats = [(len(left[k].values), len(right[k].values)) for k in both]
-    said = _sentence(differences, repeats, causes)
+    said, quoted = _sentence(differences, repeats, causes)
+    silent = [
+        say.carried_nothing(runs, _name(left[k]))
+        for k, d in zip(both, differences, strict=True)
+        if (runs := _silent(left[k], right[k])) and d is not quoted
+    ]
+    said = say.with_silent(said, silent, SHOWN)
     if moved := [phrases.compared(f) for f in figures if f.answer is Answer.DIFFERS]:
         said = say.besides(said, moved, SHOWN)
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone), figures)
 
 
-def _sentence(differences: tuple[Difference, ...], repeats: list[tuple[int, int]], causes: list[str]) -> str:
+def _sentence(
+    differences: tuple[Difference, ...], repeats: list[tuple[int, int]], causes: list[str]
+) -> tuple[str, Difference | None]:
+    """What the runs come to, and the setting whose own sentence it quotes, if any."""
     changed = [d for d in differences if d.answer is Answer.DIFFERS]
     same = sum(d.answer is Answer.SAME for d in differences)
     if not differences:
-        return say.nothing_in_common()
+        return say.nothing_in_common(), None
     if changed:
         worst = max(changed, key=lambda d: abs(d.change_percent))
-        return say.differ(len(changed), len(differences), worst.sentence, causes[:SHOWN])
+        return say.differ(len(changed), len(differences), worst.sentence, causes[:SHOWN]), worst
     if apart := [d for d in differences if d.apart]:
         worst = max(apart, key=lambda d: abs(d.change_percent))
-        return say.far_apart(len(apart), len(differences), worst.sentence, causes[:SHOWN])
+        return say.far_apart(len(apart), len(differences), worst.sentence, causes[:SHOWN]), worst
     if doubtful := [d for d in differences if d.doubt]:
         worst = max(doubtful, key=lambda d: abs(d.change_percent))
-        return say.doubtful(len(doubtful), len(differences), worst.sentence)
+        return say.doubtful(len(doubtful), len(differences), worst.sentence), worst
     noise = [d.detectable_percent for d in differences if d.detectable_percent is not None]
     if not noise:
-        return say.single_repeats(repeats)
+        return say.single_repeats(repeats), None
     if same == len(differences):
-        return say.all_the_same(same, BAND)
+        return say.all_the_same(same, BAND), None
     said = say.no_difference(len(noise), len(differences), same, BAND, max(noise))
     if unknown := [d for d in differences if d.detectable_percent is None]:
         most = max(unknown, key=lambda d: abs(d.change_percent))
-        said = f"{said} {say.noise_unknown_of(len(unknown), most.sentence)}"
-    return said
+        return f"{said} {say.noise_unknown_of(len(unknown), most.sentence)}", most
+    return said, None
 
 
 def _settings(document: Document) -> dict[_Key, _Side]:
@@ -103,17 +114,18 @@ def _settings(document: Document) -> dict[_Key, _Side]:
         unproven = doubted(rung, document)
         for e in rung.experiments:
             p = e.parameters
-            good = [t for t in e.trials if t.ok]
-            if p.protocol not in (Protocol.TCP, Protocol.UDP) or not good:
+            good = [t for t in e.trials if t.ok or t.fault is Fault.PATH]  # what a path did not carry counts as well
+            if p.protocol not in (Protocol.TCP, Protocol.UDP) or not e.trials:
                 continue
             doubt = next((unproven[p.id, t.repeat][1] for t in good if (p.id, t.repeat) in unproven), "")
             for way in ways(p):
-                values = tuple(direction_bps(t, p, way) for t in good)
+                values = tuple(direction_bps(t, p, way) if any(o.ok for o in t.loads) else 0.0 for t in good)
                 kept = [most_explained(t, way) for t in good]
-                shares, end = tuple(share for share, _ in kept), max(kept)[1]
+                shares, end = tuple(share for share, _ in kept), max(kept, default=(0.0, ""))[1]
                 key = str(rung.name), identity(p), str(way)
                 pair = phrases.loaded(p, rung.paths, way) if phrases.several_ends(rung.paths) else ""
-                found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt, pair)
+                silent = sum(value <= 0 for value in values)
+                found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt, pair, silent)
     return found
 
 
@@ -121,8 +133,9 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
     a, b = left.values, right.values
     change, noise = difference(a, b, confidence)
     base = sum(a) / len(a)
-    percent = 100 * change / base if base else 0.0
-    detectable = None if noise is None else 100 * noise / base if base else 0.0
+    whole = base or abs(change) or 1.0  # a first run that carried nothing has no share of itself
+    percent = 100 * change / whole
+    detectable = None if noise is None else 100 * noise / whole
     beyond = noise is not None and abs(change) > noise
     seen = _name(left), base, base + change, percent
     answer = Answer.DIFFERS if beyond else Answer.UNDECIDED
@@ -139,6 +152,8 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
     doubt = "" if answer is Answer.UNDECIDED else _doubt(left, right, change, noise or 0.0, answer)
     if doubt:
         answer, text = Answer.UNDECIDED, f"{text} {doubt}"
+    if silent := _silent(left, right):
+        text = f"{text} {say.carried_nothing(silent)}"
     differs = answer is Answer.DIFFERS
     return Difference(
         left.rung,
@@ -175,6 +190,11 @@ def _doubt(left: _Side, right: _Side, change: float, noise: float, answer: Answe
     if answer is Answer.DIFFERS and slower.at_most >= statistics.fmean(faster.values) - noise:
         return say.withheld(slower.end, max(slower.lacked), run)
     return ""
+
+
+def _silent(left: _Side, right: _Side) -> list[tuple[int, int, str]]:
+    """How many trials of a run carried nothing or stalled, of how many, and of which run; none where all carried."""
+    return [(side.silent, len(side.values), run) for side, run in ((left, "first"), (right, "second")) if side.silent]
 
 
 def _name(side: _Side) -> str:

@@ -16,9 +16,9 @@ def setting(rung: str, words: str, which: str) -> str:
     return f"{rung}, {words}, {which}"
 
 
-def only_in(name: str, which: str) -> str:
-    """`which`: 'first' or 'second'."""
-    return f"{name}: only in the {which} run"
+def only_in(name: str, which: str, tried: bool) -> str:
+    """`which`: 'first' or 'second'; `tried`: whether the other run has trials of it, which all failed."""
+    return f"{name}: only in the {which} run{', as all trials of the other failed' if tried else ''}"
 
 
 def nothing_in_common() -> str:
@@ -78,6 +78,11 @@ def besides(said: str, moved: list[str], most: int) -> str:
     return " ".join([said, "Besides:", *short_list(moved, most, "figures differ")])
 
 
+def with_silent(said: str, silent: list[str], most: int) -> str:
+    """Adds the first few texts of `carried_nothing`."""
+    return " ".join([said, *short_list(silent, most, "settings had such trials")])
+
+
 def noise_unknown(name: str, before: float, after: float, percent: float, repeats: tuple[int, int]) -> str:
     return f"{_change(name, before, after, percent)}, {single(*repeats)}: the noise is not known."
 
@@ -108,6 +113,12 @@ def doubtful(count: int, settings: int, most: str) -> str:
     return f"Of {count} of {settings} settings nothing can be told, whatever the noise; the most: {most}"
 
 
+def carried_nothing(runs: Sequence[tuple[int, int, str]], name: str = "") -> str:
+    """`runs`: of each such run how many trials carried nothing, of how many, and 'first' or 'second'."""
+    said = units.joined([f"{count} of {units.plural(of, 'trial')} of the {run} run" for count, of, run in runs])
+    return f"{f'{name}: ' if name else ''}{said} carried nothing or stalled."
+
+
 def cpu_withheld(end: str) -> str:
     return f"{end} CPU withheld"
 
@@ -117,11 +128,13 @@ def up_to(share: float | None) -> str:
 
 
 def within_noise(name: str, before: float, after: float, percent: float, noise_percent: float) -> str:
-    return f"{_change(name, before, after, percent)}, within the noise of ±{noise_percent:.1f} % of the first."
+    of = "first" if before > 0 else "second"
+    return f"{_change(name, before, after, percent)}, within the noise of ±{noise_percent:.1f} % of the {of}."
 
 
 def _change(name: str, before: float, after: float, percent: float) -> str:
-    return f"{name}: {units.rate(before)} to {units.rate(after)} ({percent:+.1f} % of the first)"
+    share = f"{percent:+.1f} % of the first" if before > 0 else "the first carried nothing"
+    return f"{name}: {units.rate(before)} to {units.rate(after)} ({share})"
 
 
 def both(what: str, left: str, right: str) -> str:

@@ -37,7 +37,8 @@ def comparison_page(found: Comparison, width: int) -> Text:
             above = (d.rung, d.experiment)
         said, style = word(d)
         out.append(f"{f'   {d.pair or phrases.way(d.direction)}':<{names}} ")
-        out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f} % ")
+        change = f"{d.change_percent:+6.1f} %" if d.a_bps > 0 else f"{'-':>8}"
+        out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {change} ")
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
