@@ -285,6 +285,30 @@ def test_what_is_no_report_is_not_genuine(text: str) -> None:
     assert not verify.check(text, {}).genuine
 
 
+@pytest.mark.parametrize(
+    "signature", [r'"\q"', r'"\ud800"', r'"\u0000"', '""'], ids=["escape", "surrogate", "nul", "empty"]
+)
+def test_a_seal_that_nobody_could_have_written_is_called_altered(
+    signature: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the right hash, so that the signature is what is wrong."""
+    page = report.html(ladder(950e6))
+    forged = page.replace('"signature": null', f'"signature": {signature}')
+    assert verify.check(forged, {}).state is verify.State.ALTERED
+    (tmp_path / "forged.html").write_text(forged)
+    assert cli.main(["verify", str(tmp_path / "forged.html")]) == 1
+    assert capsys.readouterr().out.startswith("ALTERED: ")
+
+
+def test_a_strangers_page_that_names_no_key_is_called_altered() -> None:
+    """Of another version, so that it is not rendered again, and rightly signed by whoever wrote it."""
+    page = report.html(ladder(950e6), key=signing.own_key())
+    bare = page.replace(seal.SEAL.findall(page)[0][0], "")
+    other = bare.replace(page_data.head(page)["renderer"], "0" * 64).replace('"signer":', '"key":')
+    sealed = seal.seal(other, lambda text: signing.sign(text, signing.own_key()))
+    assert verify.check(sealed, signing.known_signers()).state is verify.State.ALTERED
+
+
 # --- exports and commands
 
 

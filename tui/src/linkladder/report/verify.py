@@ -57,6 +57,8 @@ def check(page: str, known: dict[str, str]) -> Verification:
         )
     try:
         again = _made_again(bare)
+        signer, signature = page_data.head(bare)["signer"], json.loads(quoted)
+        str(signature).encode()  # half of a pair of surrogates is no text
     except Exception as error:  # whatever a forged page holds, the answer is that it is no report
         return Verification(State.ALTERED, f"ALTERED: the page's data cannot be read ({type(error).__name__}).")
     if again is False:
@@ -67,7 +69,6 @@ def check(page: str, known: dict[str, str]) -> Verification:
         if again
         else "Written by another version of linkladder: its data were not rendered again."
     )
-    signature = json.loads(quoted)
     if signature is None:
         said = "UNSIGNED: intact by its own SHA-256, but nobody signed it, so anybody may have written it."
         return Verification(State.UNSIGNED, said, tuple(details), sha256=digest)
@@ -76,7 +77,7 @@ def check(page: str, known: dict[str, str]) -> Verification:
     if not found.fits:
         said = "ALTERED: the signature does not fit the page."
         return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
-    if page_data.head(bare)["signer"] != found.fingerprint:
+    if signer != found.fingerprint:
         said = "ALTERED: the page names another key than the one that signed it."
         return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
     if not found.valid:
