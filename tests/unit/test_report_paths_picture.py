@@ -58,3 +58,13 @@ def test_long_names_that_begin_alike_are_told_apart_and_heads_do_not_touch() -> 
     texts = [e.text or "" for e in drawn.iter() if e.tag.endswith("text")]
     rows, heads = ({t for t in texts if "~" in t and len(t) == letters} for letters in (12, 9))
     assert len(rows) == len(heads) == 8 and {"frank~tre-a1", "oslo-~tre-b2"} < rows and "fran~e-a1" in heads, texts
+
+
+def test_the_page_shows_what_the_paths_were_to_share() -> None:
+    """A verdict of several paths rests on it: it stands under what was sold, and no link is called unbounded."""
+    document = several.document(4)
+    plan = replace(document.run.plan, contract=replace(document.run.plan.contract, shared_bps=4e8))
+    page = report.html(replace(document, run=replace(document.run, plan=plan)))
+    assert "contracted rate 200 Mb/s counted in L2; shared by all paths 400 Mb/s counted in L2; MTU" in page
+    assert "not bounded by the contract" not in page
+    assert "shared by all paths" not in report.html(document)
