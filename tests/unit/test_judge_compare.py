@@ -89,7 +89,8 @@ def test_every_command_takes_the_named_run_for_the_earlier_one(
     cli.main(["judge", *asked])
     assert "\nbefore / after: " in (judged := capsys.readouterr().out) and "(-50.0 % of the first)" in judged
     cli.main(["report", *asked, "--unsigned", "--html", "-"])
-    assert "before (earlier) and after (this run): " in (page := capsys.readouterr().out) and "-50.0 %" in page
+    assert "before (first) and after (second, this run): " in (page := capsys.readouterr().out) and "-50.0 %" in page
+    assert "means of the repeats" in judged and "means of the repeats" in page
 
 
 def test_comparison_lists_what_else_changed() -> None:

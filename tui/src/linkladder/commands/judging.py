@@ -17,6 +17,7 @@ from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_documen
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Document, Layer, Protocol, RungResult
 from linkladder.phrases import company as words
+from linkladder.phrases.comparison import MEANS
 from linkladder.printable import one_line
 from linkladder.report import signing, verify
 from linkladder.verdicts import CompanyJudgement, Comparison, DocumentJudgement
@@ -198,6 +199,8 @@ def _print_comparison(compared: Comparison) -> None:
     _say(f"{compared.a} / {compared.b}: {compared.sentence}", gap=True)
     for d in compared.differences:
         _say(f"  {d.sentence}")
+    if compared.differences:
+        _say(f"  {MEANS}")
     for f in compared.figures:
         _say(f"  {phrases.compared(f)}")
     for text in compared.environment:

@@ -9,6 +9,7 @@ from linkladder.model import Contract, Path
 from linkladder.phrases.judgements import short_list, single
 
 PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # names of differences in the environment
+MEANS = "Rates are the means of the repeats; a change is a share of the first run's."
 
 
 def setting(rung: str, words: str, which: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from linkladder import phrases, units
 from linkladder.judge.latency import GRADES, WORST
 from linkladder.model import Document, End, ExperimentResult, RungName, RunInfo
+from linkladder.phrases.comparison import MEANS as MEANS
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {

@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from linkladder import phrases, units
 from linkladder.app.page import Page
+from linkladder.phrases.comparison import MEANS
 from linkladder.verdicts import Answer, Comparison, Difference
 
 FIGURES = 46  # columns for the figures beside a setting's name
@@ -41,7 +42,7 @@ def comparison_page(found: Comparison, width: int) -> Text:
         out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {change} ")
         out.append(f"{said}\n", style)
     if found.differences:
-        out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
+        out.append(f"\n{MEANS}\n", "dim")
     if any(d.answer is Answer.UNDECIDED and not d.doubt for d in found.differences):
         out.append("Cannot tell: the noise of the repeats is larger, or with one repeat not known.\n", "dim")
     out.append("".join(f"Cannot tell: {d.sentence}\n" for d in found.differences if d.doubt))
