@@ -309,6 +309,30 @@ def test_a_strangers_page_that_names_no_key_is_called_altered() -> None:
     assert verify.check(sealed, signing.known_signers()).state is verify.State.ALTERED
 
 
+def test_who_signed_is_not_said_to_be_who_measured() -> None:
+    """A document of alpha may be written and signed on another appliance, whose name no page can prove."""
+    page = report.html(ladder(950e6), key=signing.own_key())
+    assert f"<dd>key {page_data.head(page)['signer']} of the appliance that made this page</dd>" in page
+
+
+def test_what_was_not_measured_is_neither_failed_nor_climbed() -> None:
+    """A cancelled run of the link alone: one of its settings was never begun, another broke."""
+    broken = tcp(Direction.FORWARD, (failed(Fault.TOOL),), 2)
+    never = tcp(Direction.FORWARD, (), 8)
+    page = report.html(document(rung(RungName.DC_LINK, broken, never)))
+    assert [row for n in (2, 8) for row in re.findall(rf"<tr><th>{n}</th><td[^>]*><b>([a-z ]*)</b>", page)] == [
+        "failed",
+        "not run",
+    ]
+    assert "rungs were climbed" not in page
+
+
+def test_the_page_says_how_its_units_count() -> None:
+    """A transfer of 1.44 GB in 13 s is 950 Mb/s only by sizes in 1024s."""
+    page = report.html(ladder(950e6))
+    assert "(1.44 GB in 13.00 s)" in page and "count bytes in 1024s: 1 MB is 1,048,576 bytes" in page
+
+
 # --- exports and commands
 
 

@@ -18,14 +18,16 @@ RUNG_WORDS = {
     RungName.DC_LINK: "across the interconnect: adds the link that was bought",
 }
 METHOD = (
-    "Four rungs were climbed, each adding one suspect to the path, so that the rung at which throughput drops "
-    "names the culprit.",
+    "A ladder has up to four rungs, each adding one suspect to the path, so that the rung at which throughput drops "
+    "names the culprit; this page has those that were asked for.",
     "The real tools did the measuring, started afresh for every trial; their versions stand under Environment, "
     "their exact commands and output at the end of this page.",
     "A trial counts only if every stream ran to its end from the right address with the asked socket buffer, "
     "and if the interfaces' own counters account for the bytes within 5 %.",
     "Goodput is what the receiver got, as user data, after the warm-up seconds were cut; protocol headers are "
     "not in it.",
+    "Rates count bits in thousands; sizes of memory, windows and transfers count bytes in 1024s: 1 MB is 1,048,576 "
+    "bytes.",
     "The ceiling is counted from the bytes that every packet costs on the wire: the lower of what the port's "
     "line rate and the contracted rate can carry.",
     "A rung passes if the lower bound of the 95 % interval (Student's t over the repeats) reaches the needed "

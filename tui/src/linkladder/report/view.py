@@ -245,7 +245,7 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     broken = [t for t in e.trials if not t.ok]
     median = e.median_bps or 0.0
     return Cell(
-        text=units.rates(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
+        text=_range(e),
         heat=round(8 * median / best) if best else 0,
         best=median > 0 and median == best,
         server=page_text.cpu(e, server),
@@ -253,6 +253,12 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
         memory=f"{page_text.memory(e, server)} / {page_text.memory(e, client)}",
         failed=f"{len(broken)} of {len(e.trials)} failed" if broken else "",
     )
+
+
+def _range(e: ExperimentResult) -> str:
+    if e.median_bps is None:
+        return "failed" if e.trials else "not run"
+    return units.rates(e.min_bps, e.max_bps)
 
 
 def _client(e: ExperimentResult) -> End:
