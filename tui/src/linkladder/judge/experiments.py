@@ -56,7 +56,7 @@ def judge_trial(
     return TrialJudgement(
         trial=trial.id,
         ok=trial.ok,
-        percent_of_ceiling=percent if bounded else {},
+        percent_of_ceiling=percent if bounded and (trial.ok or trial.fault is Fault.PATH) else {},
         error_percent=100 * error,
         impossible=bounded and trial.ok and any(p > 100 * (1 + error) for p in percent.values()),
         limiter=found,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linkladder import units
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
-from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
+from linkladder.model import CpuUse, Document, End, Experiment, Fault, Protocol, Role, RungResult, TrialResult
 from linkladder.phrases import loaded, several_ends
 from linkladder.printable import clean
 
@@ -98,7 +98,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
             rows.append(
                 [
                     document.run.id, rung.name, e.id, e.tool, e.protocol, e.direction, e.streams, e.window, t.repeat,
-                    t.started, t.ok, t.fault, t.reason, t.goodput_bps, t.by_direction.get("forward"),
+                    t.started, t.ok, t.fault, t.reason, _goodput(e, t), t.by_direction.get("forward"),
                     t.by_direction.get("reverse"), percent.get("forward"), percent.get("reverse"),
                     *_pair(near.cpu, far.cpu, "percent"), *_pair(near.cpu, far.cpu, "busiest"),
                     *_pair(near.cpu, far.cpu, "cores_used"),
@@ -114,6 +114,12 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                 ]
             )  # fmt: skip
     return "".join(_csv(TRIAL_COLUMNS, rows))
+
+
+def _goodput(e: Experiment, t: TrialResult) -> float | None:
+    """The rate, which is 0 if the path carried nothing; None of a trial that measured none: a ping, or a tool broke."""
+    measured = e.protocol in (Protocol.TCP, Protocol.UDP) and (t.ok or t.fault is Fault.PATH)
+    return t.goodput_bps if measured else None
 
 
 def _discarded(t: TrialResult) -> float | None:
@@ -159,10 +165,10 @@ def openmetrics(document: Document, overrides: Overrides = AS_PLANNED) -> str:
         for e in rung.experiments:
             where = {"rung": rung.rung, "experiment": e.experiment, "direction": e.direction}
             if e.spread:
-                for stat, value in (
-                    ("median", e.spread.median), ("min", e.spread.minimum), ("max", e.spread.maximum),
-                    ("low", e.spread.low), ("high", e.spread.high),
-                ):  # fmt: skip
+                stats = {"median": e.spread.median, "min": e.spread.minimum, "max": e.spread.maximum}
+                if e.spread.basis != "none":  # one bare figure has no interval
+                    stats |= {"low": e.spread.low, "high": e.spread.high}
+                for stat, value in stats.items():
                     add("linkladder_goodput_bits_per_second", value, **where, stat=stat)
             if "loss_percent" in e.judgement.figures:
                 add("linkladder_udp_loss_ratio", e.judgement.figures["loss_percent"] / 100, **where)
