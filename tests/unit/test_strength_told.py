@@ -7,7 +7,8 @@ from pathlib import Path
 from linkladder.engine import generators
 from linkladder.engine.generators import Pair
 from linkladder.model import Plan, RungName
-from test_strongest import BETA, HOST, Ends, rung
+from test_strength_kept import Ends, rung
+from test_strongest import BETA, HOST
 
 
 def test_a_figure_that_was_found_on_another_rung_is_said_to_be_that_rung_s(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from linkladder.model import HostFacts, Plan, RungName, RungResult, RunState
 from linkladder.run.progress import Progress
 from linkladder.store import Store
 from test_run_begins import Free
-from test_strongest import BETA, HOST, OPEN, Ends, Machine, rung
+from test_strength_kept import Ends, Machine, rung
+from test_strongest import BETA, HOST, OPEN
 
 WITHIN = rung(RungName.LOCALHOST)
 BETWEEN = (rung(RungName.SAME_HOST), rung(RungName.SAME_VLAN), rung(RungName.DC_LINK))
