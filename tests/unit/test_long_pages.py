@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import soaked
-from judge_documents import GIGABIT, big, ladder
+from judge_documents import GIGABIT, big, document, ladder, rung, tcp, trial
 from linkladder import cli, formats, report
 from linkladder.engine.long_trial import thinned
 from linkladder.judge import judge_document
@@ -43,6 +43,7 @@ from linkladder.model import (
 from linkladder.model import Path as RungPath
 from linkladder.report import condense, page_data, rounding, seal, svg, verify
 from linkladder.verdicts import Cause, DocumentJudgement
+from trials import changed
 
 HOUR, WEEK = 3600.0, 168
 CHARTS = 130_000  # bytes that six repeats and two ends take in a chart at most
@@ -364,6 +365,18 @@ def test_a_dead_second_of_an_hour_stays_in_the_chart() -> None:
     lowest = max(drawn, key=lambda point: point[1])
     assert abs(lowest[0] - (svg.LEFT + across * 1234.5 / 3600)) < 1 and lowest[1] == 197.0
     assert "goodput: 0 to" in chart
+
+
+def test_seconds_that_no_figure_is_known_of_leave_a_gap_in_the_chart() -> None:
+    """The line ran straight over an outage, and said that nothing below 949.6 Mb/s had been carried."""
+    whole = trial(950e6)
+    holed = changed(whole, intervals=tuple(i for i in whole.intervals if int(i.start) not in (6, 7, 8, 10)))
+    for one, pieces, said in ((whole, [13], ""), (holed, [6, 2, 2], "from 6.0 s to 9.0 s, no figure from 10.0 s")):
+        page = report.html(document(rung(RungName.DC_LINK, tcp(Direction.FORWARD, [one]))))
+        (chart,) = (c for c in re.findall(r"<svg.*?</svg>", page) if ">goodput<" in c)
+        lines = re.findall(r'<polyline class="ln c0" points="([^"]*)"', chart)
+        assert [len(points.split()) for points in lines] == pieces, "one second alone is a dash of two points"
+        assert ("no figure" in chart) is bool(said) and said in chart
 
 
 def test_of_many_repeats_those_with_the_least_seconds_are_drawn() -> None:

@@ -24,6 +24,7 @@ class Line:
     style: str = "c0"  # CSS class of the colour
     dash: str = ""
     thin: bool = False
+    gaps: tuple[tuple[float, float], ...] = ()  # from when to when there is no figure: the curve is not drawn there
 
 
 @dataclass(frozen=True)
@@ -160,9 +161,20 @@ def _grid(box: tuple[float, float], labels: list[str], unit: str) -> str:
 
 
 def _line(line: Line, x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    points = " ".join(f"{at:.1f},{y(v):.1f}" for at, v in _drawn([(x(t), v) for t, v in line.points]))
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
-    return f'<polyline class="ln {line.style}{" th" if line.thin else ""}" points="{points}"{dash}/>'
+    drawn = []
+    for piece in _pieces(line):
+        places = [(at, y(v)) for at, v in _drawn([(x(t), v) for t, v in piece])]
+        if len(places) == 1:  # of one point nothing would be seen
+            places = [(places[0][0] + pixels, places[0][1]) for pixels in (-1, 1)]
+        points = " ".join(f"{at:.1f},{height:.1f}" for at, height in places)
+        drawn.append(f'<polyline class="ln {line.style}{" th" if line.thin else ""}" points="{points}"{dash}/>')
+    return "".join(drawn)
+
+
+def _pieces(line: Line) -> list[list[tuple[float, float]]]:
+    """The points of a curve, apart where it has a gap between them."""
+    return [list(group) for _, group in groupby(line.points, lambda point: sum(point[0] > end for end, _ in line.gaps))]
 
 
 def _drawn(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
@@ -214,7 +226,9 @@ def _words(
     for line in throughput:
         values = [v for _, v in line.points]
         if values:
-            said.append(f"{line.name or 'repeat'}: {min(values) / factor:.4g} to {max(values) / factor:.4g} {unit}")
+            without = "".join(f", no figure from {first:.1f} s to {last:.1f} s" for first, last in line.gaps)
+            rates = f"{min(values) / factor:.4g} to {max(values) / factor:.4g} {unit}"
+            said.append(f"{line.name or 'repeat'}: {rates}{without}")
     for line in cpu:
         values = [v for _, v in line.points]
         if values:

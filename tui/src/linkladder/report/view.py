@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -316,9 +317,11 @@ def _chart(
 ) -> str:
     lines = []
     for n, t in enumerate(trials):
-        points = [((i.start + i.end) / 2, i.bps) for i in _whole_seconds(t, way)]
+        known = _whole_seconds(t, way)
+        points = tuple(((i.start + i.end) / 2, i.bps) for i in known)
+        gaps = tuple((a.end, b.start) for a, b in pairwise(known) if b.start - a.end > REST)
         name = f"repeat {t.repeat + 1}" if len(trials) > 1 else "goodput"
-        lines.append(svg.Line(name, tuple(points), f"c{3 + n % 2}" if n else "c0", svg.DASHES[n % 4], n > 0))
+        lines.append(svg.Line(name, points, f"c{3 + n % 2}" if n else "c0", svg.DASHES[n % 4], n > 0, gaps))
     typical = min(trials, key=lambda t: abs(direction_bps(t, p, way) - statistics.median(
         direction_bps(x, p, way) for x in trials)))  # fmt: skip
     cpu = [
