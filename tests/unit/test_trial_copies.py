@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkladder.judge.copies import copies
+from linkladder.judge.copies import copies, moved_or_changed
 from linkladder.model import (
     CpuUse,
     Direction,
@@ -27,13 +27,16 @@ FIRST = [23998632, EVEN, 23848560, *[EVEN] * 10, 3543736]
 SECOND = [23985560, EVEN, EVEN, EVEN, EVEN, 23881864, *[EVEN] * 7, 1557424]
 
 
-def copied(*trials: list[int], loads: tuple[float, ...] = (12.5, 12.5)) -> bool:
+def run(*trials: list[int], loads: tuple[float, ...] = (12.5, 12.5)) -> Document:
     made = tuple(trial(n, seconds, load) for n, (seconds, load) in enumerate(zip(trials, loads, strict=True)))
     p = Experiment("tcp", duration=14.0, repeats=len(made))
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(p, made),))
     plan = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(p,)),))
-    document = Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (rung,))
-    return bool(copies(document))
+    return Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (rung,))
+
+
+def copied(*trials: list[int], loads: tuple[float, ...] = (12.5, 12.5)) -> bool:
+    return bool(copies(run(*trials, loads=loads)))
 
 
 def trial(number: int, seconds: list[int], load: float) -> TrialResult:
@@ -47,6 +50,13 @@ def trial(number: int, seconds: list[int], load: float) -> TrialResult:
 def test_seconds_that_a_shaper_makes_equal_are_no_copy() -> None:
     assert not copied(FIRST, SECOND)
     assert not copied([FIRST[0], EVEN, EVEN, EVEN], [FIRST[0], EVEN, EVEN, EVEN]), "short, and one odd value alone"
+
+
+def test_two_trials_that_carried_nothing_are_no_copy() -> None:
+    odd = [23_000_000 + 7919 * n * n % 100_003 for n in range(14)]
+    for first, second, doubted in (([0] * 14, [0] * 14, False), (odd, [*odd[:-1], odd[-1] + 1], True)):
+        nearly = run(first, second)
+        assert bool(moved_or_changed(nearly.rungs[0], nearly)) is doubted
 
 
 def test_the_same_odd_seconds_are_one_trial() -> None:

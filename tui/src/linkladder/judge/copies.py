@@ -98,7 +98,7 @@ def moved_or_changed(rung: RungResult, document: Document) -> dict[tuple[str, in
         p, before = e.parameters, list[tuple[str, list[int]]]()
         for t in e.trials if p.protocol in (Protocol.TCP, Protocol.UDP) else ():
             counted = [i.bytes for i in t.intervals if i.counted]
-            if not t.ok or not 2 * ALIKE <= len(counted) <= MANY:
+            if not t.ok or not any(counted) or not 2 * ALIKE <= len(counted) <= MANY:
                 continue
             name = phrases.trial(p, t.repeat, paths=r.paths)
             mine = r.name is rung.name
