@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.judge.ceilings import at_lent_mtu, ceiling
+from linkladder.judge.ceilings import at_lent_mtu, ceiling, duplex_share
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.pairs import ERROR
 from linkladder.judge.stats import difference, spread
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Fault, Protocol, RungResult
 from linkladder.phrases import sizing as say
 
 
@@ -32,14 +32,17 @@ def _load(p: Experiment) -> Experiment:
 
 
 def _carried(e: ExperimentResult, way: Direction) -> list[float]:
-    return [direction_bps(t, e.parameters, way) for t in e.trials if t.ok]
+    """Of each trial; one that the path failed carried nothing."""
+    return [direction_bps(t, e.parameters, way) if t.ok else 0.0 for t in e.trials if t.ok or t.fault is Fault.PATH]
 
 
 def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: Contract) -> str:
-    wanted = deal.pass_ratio * ceiling(at_lent_mtu(deal, load.settings)).bps
+    lent = at_lent_mtu(deal, load.settings)
+    share = duplex_share(lent) if load.direction is Direction.DUPLEX else 1.0
+    wanted = deal.pass_ratio * ceiling(lent).bps * share
     seen = {cores: spread(values) for cores, values in sorted(by.items())}
-    enough = next((cores for cores, s in seen.items() if s.low >= wanted), None)
-    return say.needed(load, way, enough, seen, wanted)
+    sure = [cores for cores, s in seen.items() if s.count > 1 and s.low >= wanted]  # one repeat shows no noise
+    return say.needed(load, way, min(sure, default=None), seen, wanted)
 
 
 def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, list[float]]]) -> list[str]:

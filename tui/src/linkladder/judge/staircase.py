@@ -137,7 +137,10 @@ def _gain(ways_of_arm: Sequence[Change]) -> float:
     """How many times the baseline's rate this arm carries, and 1 if that is not sure.
 
     Of both directions at once neither may surely lose, or one would be paid for with the other.
+    Nor is it sure if half of the pairs or more are void: those that are left are what the failures spared.
     """
+    if any(c.void >= c.pairs for c in ways_of_arm):
+        return 1.0
     sure = [f.ratio for c in ways_of_arm if (f := _carried(c)) and f.answer is Answer.DIFFERS and f.ratio]
     return math.prod(sure) if sure and min(sure) > 1 else 1.0
 
