@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tui/src"))  # the file's form is written down once, where it is read
 
-from linkladder.store.schema import MIGRATIONS  # noqa: E402
+from linkladder.migrations import MIGRATIONS  # noqa: E402
 from linkladder.upgrade import Head, Manifest  # noqa: E402
 from linkladder.upgrade.parcel import DEVELOPMENT, NAMESPACE, SIGNER  # noqa: E402
 

@@ -16,6 +16,7 @@ import pytest
 
 import trials
 from linkladder.errors import UsageError
+from linkladder.migrations import MIGRATIONS
 from linkladder.model import (
     Command,
     CoreLoad,
@@ -140,7 +141,7 @@ def test_every_word_of_a_filter_is_looked_for(tmp_path: Path) -> None:
 
 def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     old = sqlite3.connect(tmp_path / "linkladder.db")
-    old.executescript(tables.MIGRATIONS[0] + "PRAGMA user_version = 1;")
+    old.executescript(MIGRATIONS[0] + "PRAGMA user_version = 1;")
     old.execute(
         "INSERT INTO runs (id, started, state, version, plan_name, plan)"
         " VALUES ('20260101-x', '2026', 'complete', '0', 'p', ?)",
@@ -149,7 +150,7 @@ def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     old.commit()
     old.close()
     store = Store(tmp_path)
-    assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(tables.MIGRATIONS)
+    assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
     assert store.load("20260101-x").run.plan == Plan("p")
 
 

@@ -16,9 +16,9 @@ from linkladder.app.screens.results import summary_page
 from linkladder.app.screens.runs import Columns
 from linkladder.engine.stored_run import conclude
 from linkladder.judge import judge_document
+from linkladder.migrations import MIGRATIONS
 from linkladder.model import Direction, Experiment, HostFacts, Plan, Protocol, Rung, RungName, RunState, best_rate
 from linkladder.store import KeptVerdict, Store
-from linkladder.store import schema as tables
 
 TCP = Experiment("tcp-4s-default-reverse", direction=Direction.REVERSE)
 DUPLEX = Experiment("tcp-4s-default-duplex", direction=Direction.DUPLEX)
@@ -65,7 +65,7 @@ def test_a_failed_trial_speaks_for_nothing(tmp_path: Path) -> None:
 
 def test_the_trials_of_an_older_database_are_told_apart_by_name(tmp_path: Path) -> None:
     old = sqlite3.connect(tmp_path / "linkladder.db")
-    old.executescript("".join(tables.MIGRATIONS[:3]) + "PRAGMA user_version = 3;")
+    old.executescript("".join(MIGRATIONS[:3]) + "PRAGMA user_version = 3;")
     for run, measured in (("a", (TCP, DUPLEX, UDP)), ("b", (DUPLEX,)), ("c", (UDP,))):
         old.execute(
             "INSERT INTO runs (id, started, state, version, plan_name, plan) VALUES (?, ?, 'complete', '0', 'p', '{}')",

@@ -7,8 +7,8 @@ import sqlite3
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+from linkladder.migrations import MIGRATIONS
 from linkladder.store import Store
-from linkladder.store.schema import MIGRATIONS
 
 OPENERS = 3
 

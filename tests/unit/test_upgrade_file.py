@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder.store.schema import MIGRATIONS
+from linkladder.migrations import MIGRATIONS
 from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, parcel, read_head, verify, writing
 
 TOP = Path(__file__).resolve().parents[2]
@@ -254,3 +254,12 @@ def test_the_manifest_says_no_more_than_it_must() -> None:
         "image_sha256",
         "packed_size",
     }
+
+
+def test_a_build_needs_no_sqlite(tmp_path: Path) -> None:
+    """Which FreeBSD's python3 does not have: its build ended at once, and blamed the key."""
+    new_key(tmp_path, "upgrade-key")
+    without = "import runpy, sys; sys.modules['sqlite3'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    argv = [sys.executable, "-c", without, str(TOP / "image/upgrade.py"), "signers", str(tmp_path / "upgrade-key")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "ssh-ed25519" in done.stdout, done.stderr
