@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from linkladder.engine import generators
 from linkladder.engine.generators import Pair
-from linkladder.model import Plan, RungName
+from linkladder.engine.route import Route
+from linkladder.model import Experiment, Fault, Interruption, Leg, Outcome, Plan, RungName, TrialResult
 from test_strength_kept import Ends, rung
 from test_strongest import BETA, HOST
 
@@ -25,3 +28,23 @@ def test_a_nearer_link_s_figure_is_named_after_it(tmp_path: Path) -> None:
     ends = Ends(tmp_path)
     assert "same-host" not in ends.strengthened(rung(RungName.SAME_HOST), Pair(HOST, BETA)).said
     assert "b/s on same-host (" in ends.strengthened(rung(RungName.DC_LINK), Pair(HOST, BETA)).said
+
+
+@pytest.mark.parametrize("lame", ["iperf3", "any"])
+def test_why_looks_failed_is_said(tmp_path: Path, lame: str) -> None:
+    """Of a search in which no look carried anything a person learnt that alone."""
+    ends = Ends(tmp_path)
+    measure = ends.measure
+
+    async def failing(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
+        if lame in ("any", exp.tool):
+            return TrialResult("look", 0, (Leg(Outcome(False, Fault.TOOL, "the server ended at once")),))
+        return await measure(exp, over)
+
+    ends.measure = failing  # type: ignore[method-assign]
+    said = ends.strengthened(rung(RungName.SAME_HOST), Pair(HOST, BETA)).said
+    assert (
+        "looks failed, the first: the server ended at once (by iperf3, 2 streams, writes of 1M bytes, zero copy)"
+        in said
+    )
+    assert ("carried anything" in said) is (lame == "any")

@@ -114,11 +114,14 @@ class Generators:
             return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), said)
         emit(GeneratorSought(rung.name, phrases.looking(LIMIT), LIMIT))
         over = routes([path_to_search(rung, here, there)], ends[""])
+        failed: list[str] = []
 
         async def look(generator: Generator) -> float:
             came = await measure(look_at(generator), over)
             if isinstance(came, Interruption):
                 raise Lost
+            if not came.ok:
+                failed.append(f"{came.reason} ({phrases.generator(generator)})")
             return came.goodput_bps if came.ok else 0.0
 
         on = searched_on(rung)
@@ -133,7 +136,7 @@ class Generators:
         kept = Kept(*_looked_at(rung, pair, within), on, strength)
         if strength.looked:
             self._keep(kept)
-        said = phrases.found_strength(strength, kept.elsewhere(rung))
+        said = phrases.found_strength(strength, kept.elsewhere(rung), failed)
         return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), said)
 
     def known(self, rung: Rung, pair: Pair) -> Kept | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
 from linkladder.model import Experiment, Generator, Strength
 from linkladder.phrases.arms import streams, window
@@ -35,12 +37,14 @@ def known_strength(found: Strength, on: str = "") -> str:
     return f"the generator is strongest {generator(best.generator)}: {units.rate(best.bps)}{where} ({many})"
 
 
-def found_strength(found: Strength, on: str = "") -> str:
-    """The same after a search, with how long it took and the rate of the default setting."""
+def found_strength(found: Strength, on: str = "", failed: Sequence[str] = ()) -> str:
+    """The same after a search, with how long it took and the rate of the default setting; `failed`: why looks did."""
     said = known_strength(Strength(found.looked), on)
     default = next((one for one in found.looked if one.generator.of(_PLAIN) == _plain(one.generator.streams)), None)
     if default and default is not found.looked[0]:
         said += f"; {generator(default.generator)} {units.rate(default.bps)}"
+    if failed:
+        said += f"; {units.plural(len(failed), 'look')} failed, the first: {failed[0]}"
     return f"{said}; it took {found.seconds:.0f} s"
 
 
