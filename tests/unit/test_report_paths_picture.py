@@ -65,6 +65,6 @@ def test_the_page_shows_what_the_paths_were_to_share() -> None:
     document = several.document(4)
     plan = replace(document.run.plan, contract=replace(document.run.plan.contract, shared_bps=4e8))
     page = report.html(replace(document, run=replace(document.run, plan=plan)))
-    assert "contracted rate 200 Mb/s counted in L2; shared by all paths 400 Mb/s counted in L2; MTU" in page
+    assert "contracted rate 200 Mb/s counted in L2; rate of all paths together 400 Mb/s counted in L2; MTU" in page
     assert "not bounded by the contract" not in page
-    assert "shared by all paths" not in report.html(document)
+    assert "rate of all paths together" not in report.html(document)

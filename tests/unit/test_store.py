@@ -16,7 +16,7 @@ import pytest
 
 import trials
 from linkladder.errors import UsageError
-from linkladder.migrations import MIGRATIONS
+from linkladder.migrations import MIGRATIONS, migrate
 from linkladder.model import (
     Command,
     CoreLoad,
@@ -34,7 +34,6 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.store import KeptVerdict, Store, StoreFault, faults, recovery
-from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
 PLAN = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(EXPERIMENT,)),))
@@ -157,7 +156,7 @@ def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
 def test_what_older_databases_have_in_words_is_kept_as_what_it_says(tmp_path: Path) -> None:
     """'provisional PASS' and the reason of a run that a person ended were read; a column each says it now."""
     old = sqlite3.connect(tmp_path / "linkladder.db")
-    tables.migrate(old, 8)
+    migrate(old, 8)
     rows = (
         ("1", "complete", "provisional CANNOT JUDGE", ""),
         ("2", "complete", "PASS", ""),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.migrations import migrate
 from linkladder.store import Store, versions
 from linkladder.store.faults import StoreFault
-from linkladder.store.schema import migrate
 
 OLD, NEW = versions.KNOWN - 1, versions.KNOWN
 COLUMNS = (

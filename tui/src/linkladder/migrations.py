@@ -1,6 +1,11 @@
-"""The tables of the store, and the steps from each version of them to the next: text, for which no SQLite is needed."""
+"""The tables of the store, and the steps from each version of them to the next; read where Python has no SQLite."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
 
 # Entry i brings a database from version i to i + 1; entries are never changed, only added.
 MIGRATIONS: tuple[str, ...] = (
@@ -66,3 +71,22 @@ MIGRATIONS: tuple[str, ...] = (
     # From here on trials are packed by columns (see linkladder.packing), which an older linkladder cannot unpack.
     "",
 )
+
+
+def migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
+    """Bring an older database up to version `to`; raises ValueError for one that is newer than this linkladder."""
+    have = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if have > len(MIGRATIONS):
+        raise ValueError(f"its version is {have}, this linkladder knows {len(MIGRATIONS)}")
+    for number in range(have, to):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            # If two consoles start at once, the second to get the lock finds the step already done.
+            if int(db.execute("PRAGMA user_version").fetchone()[0]) == number:
+                for statement in filter(str.strip, MIGRATIONS[number].split(";")):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number + 1}")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")

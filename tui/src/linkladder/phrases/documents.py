@@ -122,7 +122,9 @@ def assumptions(deal: Contract) -> dict[str, str]:
     layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
     rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
     limits = {"delay at most": deal.delay_ms, "jitter at most": deal.jitter_ms}
-    shared = {"shared by all paths": f"{units.rate(deal.shared_bps)} counted in {layer}"} if deal.shared_bps else {}
+    shared = (
+        {"rate of all paths together": f"{units.rate(deal.shared_bps)} counted in {layer}"} if deal.shared_bps else {}
+    )
     return {
         "port": units.rate(deal.port_bps),
         "contracted rate": rate,

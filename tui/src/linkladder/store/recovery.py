@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from linkladder import damage, packing, units
-from linkladder.migrations import MIGRATIONS
+from linkladder.migrations import MIGRATIONS, migrate
 from linkladder.model import RunState
-from linkladder.store.schema import migrate
 
 NAME = "linkladder.db"
 MARK = ".linkladder.db.damaged"  # exists if a read found damage; the next start then recovers

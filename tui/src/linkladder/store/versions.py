@@ -11,9 +11,8 @@ import os
 import sqlite3
 from pathlib import Path
 
-from linkladder.migrations import MIGRATIONS
+from linkladder.migrations import MIGRATIONS, migrate
 from linkladder.store import recovery
-from linkladder.store.schema import migrate
 
 KNOWN = len(MIGRATIONS)
 OWN = ("trials", "id")  # not copied: row numbers of one file may be in use in the other
