@@ -41,9 +41,8 @@ class RunSummary:
     trials: int
     failed: int
     verdict: KeptVerdict = NONE
-    best_bps: dict[str, float] = field(
-        default_factory=dict
-    )  # rung -> best setting's in its worse way, or while it is not judged a trial's
+    # By rung: what the best setting carries in its worse way, or while it is not judged, a trial.
+    best_bps: dict[str, float] = field(default_factory=dict)
     reason: str = ""  # why it ended early
     verdicts: dict[str, KeptVerdict] = field(default_factory=dict)  # by rung
     cancelled: bool = False  # ended by a person, so the user is not asked whether to resume it
