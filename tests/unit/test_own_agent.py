@@ -16,6 +16,7 @@ from linkladder.engine import Engine
 from linkladder.model import Experiment, Plan, Protocol, Rung, RungName, RunState
 from linkladder.model import Path as Way
 from linkladder.peer import ends
+from linkladder.peer.piped import Piped
 from linkladder.store import Store
 
 ECHO = Experiment("echo", "ping", Protocol.ECHO, count=600)
@@ -55,11 +56,11 @@ async def test_an_agent_of_our_own_is_given_the_time_to_put_everything_back(
 
 
 async def test_an_agent_of_another_user_that_does_not_end_is_left_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: asyncio.subprocess.Process) -> None:
+    def refused(_: Piped) -> None:
         raise PermissionError
 
     monkeypatch.setattr(ends.OwnAgent, "ends_within", 0.1)
-    monkeypatch.setattr(asyncio.subprocess.Process, "kill", refused)
+    monkeypatch.setattr(Piped, "kill", refused)
     stays = f"import sys, time; sys.stdin.readline(); print({HELLO!r}, end='', flush=True); time.sleep(3600)"
     end = await ends.OwnAgent.open("near", [sys.executable, "-c", stays])
     try:

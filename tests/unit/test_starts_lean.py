@@ -28,6 +28,8 @@ STARTS = {
     "what reads back": ("import linkladder.settings.__main__", (*NEVER, *OUTPUT), 215, 40),
     "pair": ("import linkladder.cli as c; c._parser(['pair']); import linkladder.pairing.service",
              (*NEVER, *OUTPUT), 232, 42),
+    "the call before a run": ("import linkladder.cli, linkladder.commands.early_call",
+                              (*NEVER, *OUTPUT, "asyncio", "linkladder.model", "psutil"), 145, 18),
     "run": ("import linkladder.cli as c; c._parser(['run'])",
             ("textual", "rich", "jinja2", "linkladder.report", "linkladder.app", "linkladder.judge",
              "linkladder.engine", "linkladder.events", "linkladder.run.recording", "linkladder.run.progress"),

@@ -9,14 +9,19 @@ import gc
 import os
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from linkladder import __version__, state
 from linkladder.errors import LinkladderError, disk_fault
 from linkladder.trust import files
 
+if TYPE_CHECKING:
+    from linkladder.trust.calling import Call
+
+MEASURING = ("run", "tune", "offload", "sizing", "affinity", "rr", "rss")
 # Each module adds its own commands, and is only imported when it is needed.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "linkladder.commands.measuring": ("run", "watch", "tune", "offload", "sizing", "affinity", "rr", "rss"),
+    "linkladder.commands.measuring": (*MEASURING, "watch"),
     "linkladder.commands.stored": ("runs", "show"),
     "linkladder.commands.planning": ("plan",),
     "linkladder.commands.machine": ("facts", "doctor", "parse"),
@@ -38,11 +43,12 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     try:
         state.hand_over(arguments)
-        args = _parser(arguments).parse_args(arguments)
-        files.check_state(state.folder())  # keys that other users can read are refused
-        if not hasattr(args, "handler"):
-            return _console(args)
-        return int(args.handler(args))
+        with _called(arguments) as call:
+            args = _parser(arguments).parse_args(arguments, argparse.Namespace(call=call))
+            files.check_state(state.folder())  # keys that other users can read are refused
+            if not hasattr(args, "handler"):
+                return _console(args)
+            return int(args.handler(args))
     except LinkladderError as error:
         from linkladder.printable import clean  # imported late, so that commands start faster
 
@@ -62,6 +68,20 @@ def main(argv: list[str] | None = None) -> int:
         return fault.exit_code
 
 
+def _called(arguments: list[str]) -> contextlib.AbstractContextManager[Call | None]:
+    """The peer, called before the rest is imported, if the command is one that measures."""
+    if _named(arguments) not in MEASURING:
+        return contextlib.nullcontext()
+    from linkladder.commands.early_call import called  # imported late, as other commands call nobody so soon
+
+    return called(arguments)
+
+
+def _named(arguments: list[str]) -> str:
+    """The command among the arguments; '' where there is none."""
+    return next((a for a in arguments if not a.startswith("-") and a not in GLYPHS), "")
+
+
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="linkladder",
@@ -71,9 +91,8 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser.add_argument("--glyphs", choices=GLYPHS, help="what the terminal's font has")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    words = [a for a in arguments if not a.startswith("-") and a not in GLYPHS]
-    named = words[0] if words else ""
-    console = not words and not {"-h", "--help"} & set(arguments)  # it does not load the commands, to start faster
+    named = _named(arguments)
+    console = not named and not {"-h", "--help"} & set(arguments)  # it does not load the commands, to start faster
     for module, names in GROUPS.items():
         if named in names or not (console or any(named in group for group in GROUPS.values())):
             import_module(module).add_parsers(commands)

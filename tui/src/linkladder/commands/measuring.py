@@ -20,7 +20,6 @@ from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, restarts
 from linkladder.plan.read import ALSO, title_of
 from linkladder.printable import clean
 from linkladder.run import lock, process
-from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
 from linkladder.trust import peers
@@ -91,7 +90,9 @@ def _run(args: argparse.Namespace) -> int:
         print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
         return 0
     plan = _with_peer(plan)
-    if before is None:
+    if before is None and any(rung.stairs for rung in plan.rungs):
+        from linkladder.run.starting_point import begun_at_best  # imported late, as few plans have a staircase
+
         plan, begins = begun_at_best(plan, store)
         for said in begins:
             print(f"linkladder: {said}", file=sys.stderr)
@@ -201,6 +202,7 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Bo
             ends=process.BY_PERSON,
             tell=tell,
             boots=boots,
+            called=args.call,
         )
         ended = asyncio.run(asked)
     assert ended

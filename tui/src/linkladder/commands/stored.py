@@ -16,7 +16,6 @@ from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
-from linkladder.report import card_queues, cost_tables
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
 
@@ -90,6 +89,11 @@ def _show(args: argparse.Namespace) -> int:
     _say(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
     for note in document.run.notes:
         _say(f"  note: {note}")
+    from linkladder.report import (  # imported late, as a run that only writes JSON needs neither
+        card_queues,
+        cost_tables,
+    )
+
     judged = judge_document(document)
     for rung, said in zip(document.rungs, judged.rungs, strict=True):
         where = ", ".join(f"{path.origin} {path.local} to {path.remote} {path.peer}".strip() for path in rung.paths)

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Sequence
 from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl
 from linkladder.host.cores import confined, on_cores, own_cores, pinned, place
-from linkladder.host.parent import bounded, die_with_parent
 from linkladder.host.sampler import Sampler, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, QueueCounters, SocketStat, TcpCounters
+from linkladder.parent import bounded, die_with_parent
 
 __all__ = [
     "Sampler",

@@ -13,16 +13,17 @@ from linkladder.errors import LinkladderError
 from linkladder.model import Path
 from linkladder.peer.ends import FarEnd, PeerLost
 from linkladder.trust import peers
+from linkladder.trust.calling import Call
 from linkladder.trust.channel import UNREACHED, explain_ssh_failure
 
 Card = Callable[[str], str]  # returns the card by which packets to an address leave; '' without a route
 
 
 class Connector:
-    """Opens channels to paired appliances; `paths` are those that tests will load."""
+    """Opens channels to paired appliances; `paths` are those that tests will load. A peer may have been called."""
 
-    def __init__(self, paths: Sequence[Path] = ()) -> None:
-        self._paths = tuple(paths)
+    def __init__(self, paths: Sequence[Path] = (), called: Call | None = None) -> None:
+        self._paths, self._called = tuple(paths), called
         self._silent: set[tuple[str, str]] = set()  # (peer, address) pairs that did not answer lately
         self._begun: dict[str, asyncio.Task[FarEnd]] = {}
 
@@ -59,9 +60,10 @@ class Connector:
         order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))
         failures: list[LinkladderError] = []
         while (address := await asyncio.to_thread(next, order, None)) is not None:
+            begun = self._called.taken(name, address) if self._called else None
             argv = peers.ssh_command(peer, address or None)
             try:
-                far = await FarEnd.open(name, argv, socket.gethostname())
+                far = await FarEnd.open(name, argv, socket.gethostname(), begun)
             except PeerLost as error:
                 failures.append(explain_ssh_failure(str(error), 255))
                 self._silent.add((name, address))

@@ -9,11 +9,13 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from linkladder import __version__, host, measurer, wire
+from linkladder import __version__, measurer, wire
 from linkladder.agent import Service
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault
+from linkladder.peer.piped import Piped
 from linkladder.printable import clean, one_line
+from linkladder.trust.calling import start
 from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine needs long for ssh's keys and an agent's start; ssh itself reports a dead path
@@ -80,7 +82,7 @@ class FarEnd:
     hello: wire.HelloReply
     ends_within = 2.0  # seconds that a closed channel may take to end; the far agent ends without it as well
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, name: str, process: Piped) -> None:
         self.name = name
         self.address = ""  # by which it was reached
         self.card = ""  # this end's card on the way there
@@ -95,13 +97,13 @@ class FarEnd:
         self._tasks: list[asyncio.Task[None]] = [self._hearing, self._reading]
 
     @classmethod
-    async def open(cls, name: str, argv: Sequence[str], own_name: str = "") -> FarEnd:
-        """Start the channel by the command `argv` and exchange Hello; raises PeerLost with ssh's message on failure."""
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=wire.REPLY_LIMIT,
-            start_new_session=True, preexec_fn=host.die_with_parent,
-        )  # fmt: skip
-        end = cls(name, process)
+    async def open(
+        cls, name: str, argv: Sequence[str], own_name: str = "", begun: subprocess.Popen[bytes] | None = None
+    ) -> FarEnd:
+        """Start the channel by the command `argv`, if it is not `begun`, and exchange Hello; raises PeerLost with ssh's
+        message on failure.
+        """
+        end = cls(name, await Piped.over(begun or start(argv), wire.REPLY_LIMIT))
         try:
             hello = wire.Hello(PROTOCOL, __version__, own_name or "near")
             end.hello = await end.ask(hello)
@@ -126,7 +128,6 @@ class FarEnd:
         number, self._next = self._next, self._next + 1
         future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
-        assert self._process.stdin
         limit = self._patience(request)
         try:
             self._process.stdin.write(wire.question(number, request))
@@ -166,7 +167,6 @@ class FarEnd:
         return self._lost or ""
 
     async def _read(self) -> None:
-        assert self._process.stdout
         async for line in wire.read_lines(self._process.stdout, wire.REPLY_LIMIT):
             if line is None:
                 continue
@@ -191,7 +191,6 @@ class FarEnd:
             future.set_result(said)
 
     async def _read_errors(self) -> None:
-        assert self._process.stderr
         while data := await self._process.stderr.read(4096):
             self._errors.append(data)
             del self._errors[:-16]
@@ -213,8 +212,7 @@ class FarEnd:
     async def close(self) -> None:
         """Close the agent's stdin, which makes it end its tools and itself, and wait for ssh to end."""
         self._lost = self._lost or f"the channel to {self.name} was closed"
-        if self._process.stdin:
-            self._process.stdin.close()
+        self._process.stdin.close()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.ends_within):
@@ -227,6 +225,7 @@ class FarEnd:
         if will_end:
             await self._process.wait()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._process.close()
 
     def _killed(self) -> bool:
         """Kill the process; False if it is another user's, which then ends by itself or never."""

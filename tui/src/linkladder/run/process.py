@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from linkladder.events import RunFinished
     from linkladder.peer import EndPoint
     from linkladder.run.recording import Tell
+    from linkladder.trust.calling import Call
 
 log = logging.getLogger("linkladder.run")
 
@@ -109,13 +110,14 @@ async def measure(
     ends: Mapping[signal.Signals, str] = SHUTDOWN,  # signals that end the run, each with the reason to record
     tell: Tell = lambda event, at, controls: None,
     boots: Boots | None = None,  # which this one is, and how often the machine may restart for others
+    called: Call | None = None,  # a peer that was called before the plan was read
 ) -> RunFinished | None:
     """Run the plan and write every event to the log; the log ends with RunFinished even after an error.
 
     If the plan needs another kernel, the machine restarts once the run has ended, and the run then goes on.
     """
     folder = lock.folder
-    async with _peers(plan, call=not resume) as to_peers:  # a resumed run may need no peer any more
+    async with _peers(plan, called, call=not resume) as to_peers:  # a resumed run may need no peer any more
         for late in ("linkladder.run.awaited", "linkladder.run.recording"):  # takes as long as it takes peers to answer
             await asyncio.to_thread(import_module, late)
         from linkladder.run import awaited
@@ -153,9 +155,9 @@ async def measure(
 
 
 @contextlib.asynccontextmanager
-async def _peers(plan: Plan, *, call: bool) -> AsyncIterator[Connector]:
+async def _peers(plan: Plan, called: Call | None, *, call: bool) -> AsyncIterator[Connector]:
     """The connections to the plan's peers, which are called at once or when they are needed."""
-    to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
+    to_peers = Connector([path for rung in plan.rungs for path in rung.paths], called)
     try:
         if call:
             to_peers.begin(set(plan.peers))
