@@ -83,11 +83,12 @@ READING = (("run", "--plan"), ("plan", "check"), ("show",), ("verify",), ("parse
 NO_TEXT = b"\xff\xfe"
 
 
+@pytest.mark.parametrize("name", ["given.toml", "given"])
 @pytest.mark.parametrize("words", READING)
 def test_a_file_that_cannot_be_read_is_named_once_with_the_reason_and_what_to_do(
-    words: tuple[str, ...], own_state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], name: str, own_state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = tmp_path / "given.toml"
+    given = tmp_path / name
 
     def refused(why: str) -> None:
         code, said = told(capsys, *words, str(given))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
@@ -219,7 +220,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
 
 
 def _check(args: argparse.Namespace) -> int:
-    plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
+    plan = load(os.path.join(".", args.file))  # a built-in plan's name is a file's here
     refuse_absent_cores(plan, {"": host.facts()})
     print(f"{args.file}: right: {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}, {_at_best(plan)}\n")
     describe(plan)
