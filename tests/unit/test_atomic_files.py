@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -13,6 +12,8 @@ import pytest
 
 from linkladder import atomic_files, locks, log_file
 from linkladder.peer import ends
+from linkladder.peer.piped import Piped
+from linkladder.trust.calling import start
 from linkladder.wire import WireError, json_lines
 
 
@@ -146,14 +147,7 @@ while True:
 
 
 async def test_a_peer_that_talks_without_end_is_let_go(folder: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        ENDLESS,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await Piped.over(start([sys.executable, "-c", ENDLESS]), ends.wire.REPLY_LIMIT)
     far = ends.FarEnd("beta", process)
     try:
         with pytest.raises(ends.PeerLost, match="talks without end"):
