@@ -1,0 +1,70 @@
+"""FreeBSD's own list of TCP connections, read without a process: a capture of a 15.1 machine beside netstat's words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkladder.host import freebsd
+from linkladder.host import freebsd_text as text
+from linkladder.host.freebsd_calls import CONNECTION, LIST, Calls, windows
+from linkladder.model import SocketStat
+
+HERE = Path(__file__).parents[1] / "captures/freebsd-15.1"
+RAW = bytes.fromhex((HERE / "tcp-pcblist.txt").read_text())
+NETSTAT = json.loads((HERE / "netstat-ncCW-beside-pcblist.txt").read_text())
+ALL = range(1, 65536)
+
+
+def by_netstat(ports: range) -> list[SocketStat]:
+    return sorted(text.sockets(NETSTAT, {}, NETSTAT, ports), key=str)
+
+
+@pytest.mark.parametrize(("ports", "count"), [(ALL, 6), (range(5397, 5398), 4), (range(2222, 2223), 2), (range(9), 0)])
+def test_the_list_says_what_netstat_says_at_the_same_moment(ports: range, count: int) -> None:
+    found = windows(RAW, ports)
+    assert found is not None and len(found) == count
+    assert sorted(found, key=str) == by_netstat(ports)
+
+
+OTHER = {
+    "nothing": b"",
+    "without an end": RAW[:-LIST],
+    "cut off": RAW[: LIST + 100],
+    "a longer head": (72).to_bytes(8, "little") + RAW[8:],
+    "longer records": RAW[:LIST] + (CONNECTION + 8).to_bytes(8, "little") + RAW[LIST + 8 :],
+    "records of no length": RAW[:LIST] + bytes(CONNECTION),
+}
+
+
+@pytest.mark.parametrize("form", OTHER)
+def test_a_list_of_another_form_is_not_read(form: str) -> None:
+    assert windows(OTHER[form], ALL) is None
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=3000), st.integers(0, len(RAW)))
+def test_no_bytes_stop_the_reading(noise: bytes, at: int) -> None:
+    for raw in (noise, RAW[:at] + noise, RAW[:at] + noise + RAW[at + len(noise) :]):
+        found = windows(raw, ALL)
+        assert found is None or all(s.remote_port for s in found)
+
+
+def test_netstat_is_asked_where_the_list_has_another_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def output(argv: list[str], *_: Any, **__: Any) -> str:
+        asked.append(argv)
+        return json.dumps(NETSTAT)
+
+    monkeypatch.setattr(freebsd, "output", output)
+    for raw, times in ((RAW, 0), (OTHER["longer records"], 1)):
+        monkeypatch.setattr(Calls, "raw", lambda self, name, raw=raw: raw)
+        system = freebsd.FreeBSD()
+        assert sorted(system.windows(5397, 5397), key=str) == by_netstat(range(5397, 5398))
+        assert len(asked) == times
