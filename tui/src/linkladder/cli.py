@@ -40,15 +40,15 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command. Exit codes: 0 done, 1 something failed or is not good, 2 usage, 3 no peer or environment."""
     gc.set_threshold(*SELDOM)
     atexit.register(gc.freeze)  # what is left goes with the process, so no search for garbage
-    arguments = sys.argv[1:] if argv is None else argv
+    _open_closed_streams()
     try:
-        state.hand_over(arguments)
-        with _called(arguments) as call:
-            args = _parser(arguments).parse_args(arguments, argparse.Namespace(call=call))
-            files.check_state(state.folder())  # keys that other users can read are refused
-            if not hasattr(args, "handler"):
-                return _console(args)
-            return int(args.handler(args))
+        try:
+            code = _command(sys.argv[1:] if argv is None else argv)
+        except SystemExit:  # argparse has printed its help
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()  # now, as an error at Python's end has no handler
+        return code
     except LinkladderError as error:
         from linkladder.printable import clean  # imported late, so that commands start faster
 
@@ -58,14 +58,42 @@ def main(argv: list[str] | None = None) -> int:
         print("linkladder: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         if (fault := disk_fault(error)) is None:
             raise
         print(f"linkladder: {fault}", file=sys.stderr)
         return fault.exit_code
+    finally:
+        _give_up_output()
+
+
+def _command(arguments: list[str]) -> int:
+    state.hand_over(arguments)
+    with _called(arguments) as call:
+        args = _parser(arguments).parse_args(arguments, argparse.Namespace(call=call))
+        files.check_state(state.folder())  # keys that other users can read are refused
+        if not hasattr(args, "handler"):
+            return _console(args)
+        return int(args.handler(args))
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null for a stream that the caller closed: no other file may get its number, and code may use it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
+def _give_up_output() -> None:
+    """Drop what standard output does not take; Python would try again at its end, complain and exit with 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _called(arguments: list[str]) -> contextlib.AbstractContextManager[Call | None]:
