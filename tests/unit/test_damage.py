@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import damage, doctor, plan
+from linkladder import cli, damage, doctor, plan
 from linkladder.codec import CodecError
 from linkladder.errors import UsageError
 from linkladder.findings import Health
@@ -182,7 +182,9 @@ def test_wherever_the_damage_lies_the_store_works_on(tmp_path: Path, healthy: by
     stored(tmp_path, runs=1, trials=1)
 
 
-def test_a_damaged_list_of_peers_trusts_nobody_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_list_of_peers_trusts_nobody_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
     tmp_path.chmod(0o700)
     files.write(tmp_path / "peers.json", '[{"name": "beta", "addr')
@@ -191,6 +193,9 @@ def test_a_damaged_list_of_peers_trusts_nobody_and_says_so(tmp_path: Path, monke
     (one,) = damage.found(tmp_path)
     assert one.name == "peers.json"
     assert "pair" in one.why
+    for words in (["peers"], ["peers", "list", "--json"]):
+        assert cli.main(words) == 0
+        assert f"peers.json was set aside in {one.folder}: {one.why}\n" in capsys.readouterr().err
     said = [f for f in doctor.examine() if f.title == "peers.json"]
     assert [f.state for f in said] == [Health.WARN]
     assert str(one.folder) in said[0].remedy
@@ -210,3 +215,12 @@ def test_two_that_are_damaged_in_the_same_second_are_both_kept(tmp_path: Path) -
         (tmp_path / "peers.json").write_text(text)
         damage.set_aside([tmp_path / "peers.json"], text)
     assert sorted(one.why for one in damage.found(tmp_path)) == ["one", "two"]
+
+
+@pytest.mark.parametrize(("column", "costs"), [("ended", 0), ("reason", 0), ("plan", 1), ("notes", 1)])
+def test_a_byte_that_is_no_text_costs_one_run_at_most(tmp_path: Path, column: str, costs: int) -> None:
+    ids = stored(tmp_path, runs=2, trials=2)
+    with contextlib.closing(sqlite3.connect(tmp_path / recovery.NAME, isolation_level=None)) as db:
+        db.execute(f"UPDATE runs SET {column} = CAST(x'7b22ff' AS TEXT) WHERE id = ?", (ids[0],))
+    met(tmp_path)
+    assert readable(tmp_path)[0] == 2 - costs

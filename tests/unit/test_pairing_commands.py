@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import pty
 import re
@@ -20,7 +21,7 @@ import pytest
 
 from linkladder import cli
 from linkladder.commands import pairing
-from linkladder.pairing import discovery, sieve
+from linkladder.pairing import discovery, handoff, sieve
 from linkladder.pairing.window_events import Appliance
 from linkladder.trust import keys, peers
 from pairing_ends import a_key, free_port
@@ -210,3 +211,45 @@ def test_peers_are_listed_renamed_and_removed(own_state: Path, capsys: pytest.Ca
     assert cli.main(["peers", "remove", fingerprint[:20]]) == 0 and not peers.load()
     assert "far is trusted no more" in capsys.readouterr().out
     assert cli.main(["peers", "remove", "far"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--open", "192.0.2.1"), "--open only waits to be called\n  do:  linkladder pair 192.0.2.1"),
+        (("192.0.2.1", "--yes-code", "12345"), "--yes-code is no code\n  why: it is six digits, or three words"),
+        (("192.0.2.1", "--yes-code", ""), "--yes-code is no code"),
+        (("--secret-file", "s", "--wait", "0"), "nobody can wait for 0 minutes here\n  do:  above 0"),
+    ],
+)
+def test_a_wrong_option_is_said_before_anybody_is_called(
+    words: tuple[str, ...], said: str, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["pair", "--minutes", "0.01", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err
+
+
+@pytest.mark.parametrize("answer", [handoff.RIGHT, "no code is waiting to be confirmed"])
+def test_what_the_open_window_says_to_a_code_is_json_where_that_was_asked_for(
+    answer: str, own_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def ask(typed: str) -> str:
+        return answer
+
+    monkeypatch.setattr(handoff, "ask", ask)
+    right = answer == handoff.RIGHT
+    assert cli.main(["pair", "--yes-code", "123 456", "--json"]) == (not right)
+    assert json.loads(capsys.readouterr().out) == {
+        "event": "Answered",
+        "right": right,
+        "reason": "" if right else answer,
+    }
+
+
+def test_a_key_file_that_cannot_be_read_is_named_with_the_reason(
+    own_state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = tmp_path / "key.pub"
+    assert cli.main(["peers", "add", "x", "192.0.2.1", "--host-key", str(key), "--user-key", str(key)]) == 2
+    assert f"{key} cannot be read\n  why: No such file or directory\n" in capsys.readouterr().err

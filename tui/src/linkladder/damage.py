@@ -63,6 +63,12 @@ def found(folder: Path) -> tuple[Damage, ...]:
     return tuple(Damage(p, _why(p)) for p in places[:MOST])
 
 
+def lines(folder: Path, file: str = "") -> list[str]:
+    """A line on each damage in this state folder, or only on those by which this file was set aside."""
+    return [f"{one.name} was set aside in {one.folder}: {one.why}" for one in found(folder)
+            if (one.folder / file).exists()]  # fmt: skip
+
+
 def _why(place: Path) -> str:
     try:
         return (place / WHY).read_text(encoding="utf-8", errors="replace").strip()

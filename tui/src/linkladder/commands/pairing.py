@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkladder import units
+from linkladder import damage, state, units
 from linkladder.codec import to_json
-from linkladder.errors import LinkladderError, UsageError
-from linkladder.pairing import handoff, secret
+from linkladder.errors import LinkladderError, UsageError, why_no_file
+from linkladder.pairing import codes, handoff, secret
 from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PORT, UNBOUNDED, PairingService
 from linkladder.trust import peers
@@ -72,6 +72,8 @@ def add_parsers(commands: Any) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     known = peers.load()
+    for line in () if known else damage.lines(state.folder(), peers.FILE):  # else they look as if never paired
+        print(line, file=sys.stderr)
     if args.json:
         print(json.dumps([to_json(p) for p in known], indent=1))
         return 0
@@ -86,7 +88,8 @@ def _add(args: argparse.Namespace) -> int:
     try:
         host, user = (" ".join(f.read_text().split()[:2]) for f in (args.host_key, args.user_key))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the key file cannot be read", str(error), "it is in keys/ of its state folder") from None
+        name = getattr(error, "filename", None) or f"{args.host_key} or {args.user_key}"
+        raise UsageError(f"{name} cannot be read", why_no_file(error), "it is in keys/ of its state folder") from None
     now = datetime.now(UTC).isoformat(timespec="seconds")
     peers.add(peers.Peer(args.name, tuple(args.address), host, user, args.port, args.user, paired_at=now))
     print(f"{args.name} is paired: {peers.find(args.name).fingerprint}")
@@ -116,11 +119,14 @@ def _pair(args: argparse.Namespace) -> int:
         return 0
     if not 0 < args.minutes <= 60:
         raise UsageError(f"a window cannot be open for {args.minutes:g} minutes", hint="up to 60")
+    if args.open and args.address:
+        raise UsageError("--open only waits to be called", hint=f"linkladder pair {args.address} calls it")
+    if args.yes_code is not None and not codes.well_formed(args.yes_code):  # now, before the other end is called
+        raise UsageError("--yes-code is no code", codes.FORM, "give what stands there")
     if args.yes_code and not args.address and not args.open:
         done = asyncio.run(handoff.ask(args.yes_code))
         if done is not None:
-            print("the code is right" if done == "ok" else f"not paired: {done}")
-            return 0 if done == "ok" else 1
+            return _handed_over(done, args.json)
     if args.forget_secret and not args.secret_file:
         raise UsageError("there is no secret to forget", hint="--secret-file names it")
     if (args.ends, args.wait) != (None, None):
@@ -129,6 +135,16 @@ def _pair(args: argparse.Namespace) -> int:
     others = _due(args)
     service = PairingService(secret=known, port=args.port, name=args.name, others=others)
     return asyncio.run(Pairing(service, args).run())
+
+
+def _handed_over(done: str, as_json: bool) -> int:
+    """Print what the open window said to the code, and return the exit code."""
+    right = done == handoff.RIGHT
+    if as_json:
+        print(json.dumps({"event": "Answered", "right": right, "reason": "" if right else done}))
+    else:
+        print("the code is right" if right else f"not paired: {done}")
+    return 0 if right else 1
 
 
 def _due(args: argparse.Namespace) -> int:
@@ -142,7 +158,8 @@ def _check_site(args: argparse.Namespace) -> None:
     if args.ends is not None and not 2 <= args.ends <= MOST:
         raise UsageError(f"a site has 2 to {MOST} ends, not {args.ends}")
     if args.wait is not None and not 0 < args.wait <= args.minutes:
-        raise UsageError("--wait is longer than the window is open", hint=f"at most {args.minutes:g} (--minutes)")
+        least = f"above 0, and at most the {args.minutes:g} that the window is open (--minutes)"
+        raise UsageError(f"nobody can wait for {args.wait:g} minutes here", hint=least)
 
 
 if TYPE_CHECKING:

@@ -57,8 +57,8 @@ def _runs(args: argparse.Namespace) -> int:
         print(f"{run.id}  {run.plan:8} {run.state:10} {str(run.verdict) or '-':22} {trials}{failed}  {best}")
     if not found:
         print("no runs are stored" + (f" that match {wanted!r}" if wanted else "; linkladder run makes one"))
-        for one in damage.found(store.folder):
-            print(f"{one.name} was set aside in {one.folder}: {one.why}", file=sys.stderr)
+        for line in damage.lines(store.folder):
+            print(line, file=sys.stderr)
     return 0
 
 

@@ -12,6 +12,8 @@ from linkladder import state
 from linkladder.errors import LinkladderError
 from linkladder.pairing.service import PairingService
 
+RIGHT = "ok"  # the answer to the right code
+
 
 @contextlib.asynccontextmanager
 async def serve(service: PairingService) -> AsyncIterator[None]:
@@ -42,7 +44,7 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
 
 
 async def ask(typed: str) -> str | None:
-    """Send a code to the open window; returns 'ok' or a reason, and None if no window is open here."""
+    """Send a code to the open window; returns RIGHT or a reason, and None if no window is open here."""
     try:
         reader, writer = await asyncio.open_unix_connection(_path())
     except OSError:
@@ -64,7 +66,7 @@ async def _try(service: PairingService, typed: str) -> str:
         return "no code is waiting to be confirmed"
     try:
         if await service.answer(typed):
-            return "ok"
+            return RIGHT
     except LinkladderError as error:
         return error.title
     return "the other end must show another one; it was refused"

@@ -78,6 +78,7 @@ class Store:
             self._db = sqlite3.connect(
                 self.folder / recovery.NAME, timeout=10, isolation_level=None, check_same_thread=False
             )
+            self._db.text_factory = recovery.text
             try:
                 self._prepare()
             except BaseException:

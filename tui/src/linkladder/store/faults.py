@@ -18,6 +18,8 @@ from linkladder.store import recovery
 
 BROKEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 LEAST_ROOM = 1 << 20  # bytes that opening the store and writing its first log entry need
+OTHERS = "linkladder runs lists the others; linkladder runs --delete RUN removes this one"
+ANEW = f"end the other consoles and try again; if it stays so, move {recovery.NAME} away: a new one is begun"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +69,9 @@ def explained(folder: Path) -> Iterator[None]:
         if disk_fault(error) or code in BROKEN:
             fault = broken_disk(f"{error}, in {folder}")
             raise StoreFault(fault.title, fault.cause, fault.hint) from error
-        raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error
+        if isinstance(error, CodecError):
+            raise StoreFault("a stored run cannot be read", f"{error}, in {folder}", OTHERS) from error
+        raise StoreFault("the store cannot be used", f"{error}, in {folder}", ANEW) from error
 
 
 def _no_room(folder: Path) -> bool:

@@ -40,6 +40,11 @@ def sqlite_code(error: BaseException) -> int:
     return int(number) & 0xFF
 
 
+def text(stored: bytes) -> str:
+    """A column's text; a spoilt byte in it costs that character, and not every run that is read with it."""
+    return stored.decode("utf-8", "replace")
+
+
 def run_state(stored: object) -> RunState:
     """The state of a stored run; a spoilt one is not known to be complete, and hides neither its run nor others."""
     return next((state for state in RunState if state == stored), RunState.INCOMPLETE)
@@ -125,6 +130,7 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
     kept = dict.fromkeys(TABLES, 0)
     lost = 0
     source = sqlite3.connect(broken, isolation_level=None)
+    source.text_factory = text
     target = sqlite3.connect(sound, isolation_level=None)
     os.chmod(sound, 0o600)
     try:

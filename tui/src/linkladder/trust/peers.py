@@ -14,6 +14,7 @@ from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.trust import files, keys, sshd
 from linkladder.trust.channel import known_line, ssh_argv
 
+FILE = "peers.json"  # in the state folder
 PORT = 8622
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 USER = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
@@ -51,7 +52,7 @@ class Peer:
 
 def load() -> tuple[Peer, ...]:
     """The trusted peers; none if the list is damaged, which is then set aside and reported."""
-    path = state.folder() / "peers.json"
+    path = state.folder() / FILE
     try:
         files.check_private(path)
         return tuple(from_json(Peer, _without_announced(one)) for one in json.loads(path.read_text(encoding="utf-8")))
@@ -167,7 +168,7 @@ def _change(change: Callable[[tuple[Peer, ...]], tuple[Peer, ...]]) -> None:
 
     Whoever loses access loses it in sshd's list first, so that a crash in between leaves nobody more than the new list.
     """
-    path = state.ensure(state.folder()) / "peers.json"
+    path = state.ensure(state.folder()) / FILE
     with files.locked(path.parent):
         old = load()
         new = change(old)
