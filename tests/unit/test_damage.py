@@ -224,3 +224,23 @@ def test_a_byte_that_is_no_text_costs_one_run_at_most(tmp_path: Path, column: st
         db.execute(f"UPDATE runs SET {column} = CAST(x'7b22ff' AS TEXT) WHERE id = ?", (ids[0],))
     met(tmp_path)
     assert readable(tmp_path)[0] == 2 - costs
+
+
+def test_a_spoilt_table_definition_is_damage_as_any_other(tmp_path: Path) -> None:
+    """SQLite quotes the definition in its error, and Python finds no text in that."""
+    stored(tmp_path, runs=1, trials=1)
+    data = (tmp_path / recovery.NAME).read_bytes()
+    (tmp_path / recovery.NAME).write_bytes(data.replace(b"CREATE TABLE runs", b"CREATE\xffT\x85BLE runs", 1))
+    met(tmp_path)
+    assert [one.name for one in damage.found(tmp_path)] == ["linkladder.db"]
+    stored(tmp_path, runs=1, trials=1)
+
+
+def test_a_run_that_only_an_index_knows_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(tmp_path, runs=1, trials=1)
+    store = Store(tmp_path)
+    monkeypatch.setattr(store, "find", lambda run: run)
+    with pytest.raises(StoreFault, match="the stored runs are damaged"):
+        store.load("20261122-000000-0000")
+    assert recovery.marked(tmp_path)
+    store.close()

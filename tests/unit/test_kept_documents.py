@@ -202,5 +202,6 @@ def test_a_stored_run_of_a_newer_form_is_refused_by_its_name_and_the_others_stay
     with pytest.raises(formats.NewerSchema, match="linkladder/99"):
         store.load(newer)
     store._db.execute("UPDATE runs SET schema = '?' WHERE id = ?", (newer,))
-    with pytest.raises(StoreFault, match="cannot be used"):
+    with pytest.raises(StoreFault, match="a stored run cannot be read") as found:
         store.load(newer)
+    assert "--delete RUN removes this one" in found.value.hint

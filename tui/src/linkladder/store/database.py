@@ -58,7 +58,7 @@ class Store:
                         raise
                     self._open()
                     return
-                except sqlite3.DatabaseError as error:
+                except recovery.UNREADABLE as error:
                     if not recovery.damaged(error):
                         raise
                     recovery.mark(folder)
@@ -305,7 +305,9 @@ class Store:
 
     def _document(self, run: str, output: bool) -> Document:
         query = "SELECT started, ended, state, version, plan, notes, schema FROM runs WHERE id = ?"
-        started, ended, state, version, plan_text, notes, schema = self._db.execute(query, (run,)).fetchone()
+        if (row := self._db.execute(query, (run,)).fetchone()) is None:
+            raise recovery.Gone(f"run {run} is listed and is not there")
+        started, ended, state, version, plan_text, notes, schema = row
         plan = _load(Plan, plan_text, schema)
         rows = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
         ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)

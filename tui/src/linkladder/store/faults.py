@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -49,7 +47,7 @@ def explained(folder: Path) -> Iterator[None]:
     """Turn errors of the system and of SQLite into a StoreFault that tells a person what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
+    except (sqlite3.Error, OSError, CodecError, *recovery.SPOILT) as error:
         # SQLite reports "disk I/O error" or "unable to open" if there is not even room for its log.
         code = recovery.sqlite_code(error)
         full = code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in FULL)

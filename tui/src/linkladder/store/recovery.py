@@ -25,11 +25,20 @@ BROKEN = 1000  # successive unreadable rows after which reading the table stops
 RECORDS = {"runs": ("plan", "notes"), "hosts": ("facts",), "rungs": ("path", "paths", "evidence")}  # columns of JSON
 PATIENCE = 2.0  # seconds to wait for other processes to close the database
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# What reading a broken file raises; Python finds no text in an error of SQLite that quotes a spoilt table definition.
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
+
+
+class Gone(Exception):
+    """A record that an index names is not there."""
+
+
+SPOILT = (Gone, zlib.error, json.JSONDecodeError, UnicodeDecodeError)  # errors of reading that only damage causes
 
 
 def damaged(error: BaseException) -> bool:
     """Whether this error means that the file itself is broken or that a record in it cannot be unpacked."""
-    if isinstance(error, (zlib.error, json.JSONDecodeError)):
+    if isinstance(error, SPOILT):
         return True
     return sqlite_code(error) in DAMAGE
 
@@ -159,7 +168,7 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
 def _version(source: sqlite3.Connection) -> int:
     try:
         return min(len(MIGRATIONS), int(source.execute("PRAGMA user_version").fetchone()[0]) or len(MIGRATIONS))
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         return len(MIGRATIONS)
 
 
@@ -172,7 +181,7 @@ def _rows(source: sqlite3.Connection, table: str, names: list[str]) -> Iterator[
         number += 1
         try:
             row = source.execute(query, (number,)).fetchone()
-        except sqlite3.DatabaseError:
+        except UNREADABLE:
             row = None
             if not broken:
                 yield None
@@ -188,7 +197,7 @@ def _last(source: sqlite3.Connection, table: str) -> float:
     """The highest row number; infinite if it cannot be read."""
     try:
         return int(source.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         return math.inf
 
 
