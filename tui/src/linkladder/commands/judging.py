@@ -11,7 +11,7 @@ from typing import Any
 
 from linkladder import atomic_files, phrases, report, units
 from linkladder.codec import to_json
-from linkladder.commands.read_documents import is_file, read_document
+from linkladder.commands.read_documents import is_file, read_document, reservations, tell
 from linkladder.errors import EnvironmentFault, why_no_file
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
@@ -125,13 +125,15 @@ def _judge(args: argparse.Namespace) -> int:
     document = read_document(args.document)
     judged = judge_document(document, _overrides(args))
     compared = _compared(document, args)
+    said = reservations(document, judged)
     if args.json:
+        tell(said)
         value = to_json(judged)
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
     else:
         _print(judged, document, args.document)
-        if document.abridged:
-            _say(document.abridged, gap=True)
+        for text in said:
+            _say(text, gap=True)
         if compared:
             _print_comparison(compared)
     return 1 if args.exit_code and judged.verdict is not Verdict.PASS else 0
@@ -230,6 +232,8 @@ def _report(args: argparse.Namespace) -> int:
     document = read_document(args.run)
     overrides = _overrides(args)
     compared = _compared(document, args)
+    if document.judgement or document.abridged:  # read from a file
+        tell(reservations(document, judge_document(document, overrides)))
     targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
     html = args.html or (None if targets else f"{document.run.id}.html")
     if html:
@@ -269,7 +273,7 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(to_json(found), indent=1))
     else:
-        print(found.sentence)
+        _say(found.sentence)
         for line in found.details:
-            print(f"  {line}")
+            _say(f"  {line}")
     return 0 if found.genuine else 1

@@ -19,7 +19,7 @@ from linkladder.host import programs
 from linkladder.model import HostFacts
 from linkladder.peer import PeerLost, connect
 from linkladder.plan import fields
-from linkladder.printable import clean
+from linkladder.printable import one_line
 
 CONGESTION = ("net.ipv4.tcp_congestion_control", "net.inet.tcp.cc.algorithm")
 
@@ -119,8 +119,8 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    """Print a line without control characters, as what another machine says must not steer the terminal."""
-    print(clean(text))
+    """Print one line without control characters: what another machine says steers no terminal, and adds no lines."""
+    print(one_line(text))
 
 
 def _parse(args: argparse.Namespace) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +18,10 @@ from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.judge import flaws
 from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import SCHEMA, Document, TrialResult
+from linkladder.phrases.documents import in_place, judged_otherwise
 from linkladder.printable import one_line
 from linkladder.store import Store
+from linkladder.verdicts import DocumentJudgement
 
 WHOLE = "give a file as `linkladder run --json` or `linkladder report` wrote it, or a stored run's id"
 AS_WRITTEN = "judge the file as linkladder wrote it: this one was changed afterwards, or damaged"
@@ -71,6 +75,21 @@ def _of_json(text: str) -> Document:
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:  # trials of another schema differ
         value = json.loads(text, **STRICT)
     return formats.document(value)
+
+
+def reservations(document: Document, judged: DocumentJudgement) -> Iterator[str]:
+    """What a reader must know of a file besides its judgement: what it lacks, and that it carried another judgement."""
+    before = document.judgement
+    if before and any(before.assumptions.get(k) != judged.assumptions.get(k) for k in before.overridden):
+        yield one_line(judged_otherwise(in_place(before)))
+    if document.abridged:
+        yield one_line(document.abridged)
+
+
+def tell(said: Iterable[str]) -> None:
+    """Print lines on standard error, where another program reads the output."""
+    for text in said:
+        print(f"linkladder: {text}", file=sys.stderr)
 
 
 def is_file(name: str) -> bool:

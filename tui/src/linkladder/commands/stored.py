@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from linkladder import atomic_files, damage, phrases, state, units
 from linkladder.codec import pieces, to_json
-from linkladder.commands.read_documents import read_document
+from linkladder.commands.read_documents import read_document, reservations, tell
 from linkladder.commands.run_lines import outcome
 from linkladder.errors import UsageError
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, TrialResult
-from linkladder.printable import clean
+from linkladder.printable import one_line
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
 
@@ -83,21 +84,20 @@ def _delete(store: Store, args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     document = read_document(args.run)
+    judged = judge_document(document)
+    said = reservations(document, judged)
     if args.json:
-        write_json(document, "-")
+        tell(said)
+        sys.stdout.writelines(pieces(replace(document, judgement=judged)))
         return 0
     _say(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
     for note in document.run.notes:
         _say(f"  note: {note}")
-    from linkladder.report import (  # imported late, as a run that only writes JSON needs neither
-        card_queues,
-        cost_tables,
-    )
+    from linkladder.report import card_queues, cost_tables  # imported late: a run that writes JSON needs neither
 
-    judged = judge_document(document)
-    for rung, said in zip(document.rungs, judged.rungs, strict=True):
+    for rung, found in zip(document.rungs, judged.rungs, strict=True):
         where = ", ".join(f"{path.origin} {path.local} to {path.remote} {path.peer}".strip() for path in rung.paths)
-        _say(f"\n{rung.name}: {rung.unavailable or where}")
+        _say(f"{rung.name}: {rung.unavailable or where}", gap=True)
         for exp in rung.experiments:
             for trial in exp.trials:
                 _say(f"  {exp.parameters.id:34} {outcome(exp.parameters, trial, paths=rung.paths)}")
@@ -105,10 +105,12 @@ def _show(args: argparse.Namespace) -> int:
                     _say(f"    {line}")
                 if args.raw:
                     _raw(trial)
-        for table in (*cost_tables.tables(document, rung, said.changes), *card_queues.tables(rung)):
+        for table in (*cost_tables.tables(document, rung, found.changes), *card_queues.tables(rung)):
             for line in card_queues.lines(table):
                 _say(f"  {line}")
-    _say(f"\n{judged.sentence}\nlinkladder judge {args.run} says why, rung by rung")
+    for text in (*said, judged.sentence):
+        _say(text, gap=True)
+    _say(f"linkladder judge {args.run} says why, rung by rung")
     return 0
 
 
@@ -117,6 +119,8 @@ def _raw(trial: TrialResult) -> None:
         _say(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
         for line in (command.output + command.errors).splitlines():
             _say(f"      {line}")
+    if trial.commands and not any(c.output or c.errors for c in trial.commands):
+        _say("    nothing is kept of what they printed")
     for end, seen in ((one.name, one.sockets) for one in trial.ends if one.sockets):
         _say(f"    {end}: {seen.source} at {seen.t:.1f} s")
         for s in seen.sockets:
@@ -126,9 +130,9 @@ def _raw(trial: TrialResult) -> None:
             _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {how} {counted}")
 
 
-def _say(text: str) -> None:
-    """Print a line without control characters, as a stranger's document must not steer the terminal."""
-    print(clean(text))
+def _say(text: str, gap: bool = False) -> None:
+    """Print one line without control characters: a stranger's document steers no terminal, and adds no lines."""
+    print(("\n" if gap else "") + one_line(text))
 
 
 def write_json(document: Document, file: str) -> None:

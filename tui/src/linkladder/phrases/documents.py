@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.model import Contract, Layer, RungName
+from linkladder.verdicts import DocumentJudgement
 
 _SUSPECT = {  # what each rung adds to the one below it
     RungName.LOCALHOST: "the guest's own stack",
@@ -139,6 +140,19 @@ def assumptions(deal: Contract) -> dict[str, str]:
         "availability at least": f"{deal.availability_percent:g} % of the time",
         **{name: units.milliseconds(most) for name, most in limits.items() if most is not None},
     }
+
+
+def in_place(judged: DocumentJudgement) -> str:
+    """The assumptions of a judgement that are not the plan's, such as 'MTU 9000'; '' if there are none."""
+    return ", ".join(f"{name} {judged.assumptions.get(name, '')}".strip() for name in judged.overridden)
+
+
+def judged_otherwise(assumed: str) -> str:
+    """`assumed`: a text of `in_place`, of the judgement that a file carries."""
+    return (
+        f"This file carries a judgement under other assumptions than its plan's ({assumed}), which are not those here: "
+        "give the options again to have it judged so."
+    )
 
 
 def abridged(seconds: int, most: int, levels: int, span: int, step: int) -> str:

@@ -57,7 +57,9 @@ def check(page: str, known: dict[str, str]) -> Verification:
         )
     try:
         again = _made_again(bare)
-        signer, signature = page_data.head(bare)["signer"], json.loads(quoted)
+        head = page_data.head(bare)
+        signer, signature = head["signer"], json.loads(quoted)
+        assumed = _assumed(head) if again else ""
         str(signature).encode()  # half of a pair of surrogates is no text
     except Exception as error:  # whatever a forged page holds, the answer is that it is no report
         return Verification(State.ALTERED, f"ALTERED: the page's data cannot be read ({type(error).__name__}).")
@@ -69,6 +71,8 @@ def check(page: str, known: dict[str, str]) -> Verification:
         if again
         else "Written by another version of linkladder: its data were not rendered again."
     )
+    if assumed:
+        details.append(f"Judged under other assumptions than the plan's: {assumed}.")
     if signature is None:
         said = "UNSIGNED: intact by its own SHA-256, but nobody signed it, so anybody may have written it."
         return Verification(State.UNSIGNED, said, tuple(details), sha256=digest)
@@ -85,6 +89,12 @@ def check(page: str, known: dict[str, str]) -> Verification:
         return Verification(State.UNKNOWN_KEY, said, tuple(details), "", found.fingerprint, digest)
     said = f"VALID: unaltered, signed by {found.signer}."
     return Verification(State.VALID, said, tuple(details), found.signer, found.fingerprint, digest)
+
+
+def _assumed(head: page_data.Json) -> str:
+    """The assumptions of a page's judgement that are not its plan's, as they are the writer's choice; '' if none."""
+    judged = head["document"]["judgement"]
+    return ", ".join(f"{name} {judged['assumptions'][name]}" for name in judged["overridden"])
 
 
 def _made_again(bare: str) -> bool | None:
