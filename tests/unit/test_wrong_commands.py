@@ -120,3 +120,24 @@ def test_where_damaged_runs_are_is_said_when_none_are_left(own_state: Path, caps
     for _ in range(2):
         code, said = told(capsys, "runs")
         assert code == 0 and f"linkladder.db was set aside in {own_state / 'damaged'}" in said
+
+
+def test_a_folder_that_is_named_for_the_document_is_refused_before_measuring(
+    own_state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = told(capsys, "run", "--dry-run", "--rung", "localhost", "--json", str(tmp_path))
+    assert code == 2 and f"{tmp_path} cannot be written\n  do:  name a file" in said
+
+
+@pytest.mark.parametrize("words", [("--resume", "x", "--follow-up", "y"), ("--plan", "circuit", "--resume", "x"),
+                                   ("--follow-up", "x", "--plan", "quick")])  # fmt: skip
+def test_a_run_is_named_by_one_option(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """The other would be ignored, and something else be measured than was asked for."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "--dry-run", *words])
+    assert ended.value.code == 2 and "not allowed with argument" in capsys.readouterr().err
+
+
+def test_two_forms_of_a_report_do_not_share_a_file(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(capsys, "report", "last", "--csv", "-", "--json", "-")
+    assert code == 2 and "two forms cannot be written to one place\n  do:  name a file for each" in said

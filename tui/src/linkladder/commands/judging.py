@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import atomic_files, phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.read_documents import is_file, read_document, reservations, tell
-from linkladder.errors import EnvironmentFault, why_no_file
+from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Document, Layer, Protocol, RungResult
@@ -229,12 +229,14 @@ def _ceiling(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
+    targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
+    if len(set(targets)) < len(targets):
+        raise UsageError("two forms cannot be written to one place", hint="name a file for each")
     document = read_document(args.run)
     overrides = _overrides(args)
     compared = _compared(document, args)
     if document.judgement or document.abridged:  # read from a file
         tell(reservations(document, judge_document(document, overrides)))
-    targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
     html = args.html or (None if targets else f"{document.run.id}.html")
     if html:
         signer = None if args.unsigned else signing.own_key()

@@ -34,15 +34,16 @@ if TYPE_CHECKING:
     from linkladder.run.session import LiveSession
 
 AGREE = "--restart agrees to it"
+USUAL = "quick"
 LONG = ("ladder", "ladder-long")
 LOOK = 0.25  # seconds between two reads of the log
 
 
 def add_parsers(commands: Any) -> None:
     run = commands.add_parser("run", help="climb the ladder and keep what it shows")
-    run.add_argument("--plan", default="quick", help=f"{', '.join(BUILTIN)} or a plan file (default: quick)")
+    said = f"{', '.join(BUILTIN)} or a plan file (default: {USUAL})"
+    _how(run).add_argument("--plan", help=said)  # without a default, as argparse does not see one that is typed
     run.add_argument("--long", action="store_true", help="plan ladder with every cell for 60 s, three times")
-    _how(run)
     for name in SHORT:
         title = title_of(name)
         short = commands.add_parser(name, help=f"{title[:1].lower()}{title[1:]}")
@@ -55,8 +56,8 @@ def add_parsers(commands: Any) -> None:
     watch.set_defaults(handler=_watch)
 
 
-def _how(run: argparse.ArgumentParser) -> None:
-    """Add the options that every run takes, whatever it measures."""
+def _how(run: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Add the options that every run takes, whatever it measures; returns those of which only one says what it is."""
     rungs = [name.value for name in RungName]
     run.add_argument("--rung", action="append", choices=rungs, help="only this rung; may be repeated")
     run.add_argument("--thorough", action="store_true", help=f"{THOROUGH} pairs of everything that is compared")
@@ -64,13 +65,15 @@ def _how(run: argparse.ArgumentParser) -> None:
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
     run.add_argument("--quiet", action="store_true", help="say nothing but errors")
     run.add_argument("--dry-run", action="store_true", help="print every command and change, and the time; do nothing")
-    run.add_argument("--resume", metavar="RUN", help="go on with an incomplete run where it stopped")
-    run.add_argument(
+    what = run.add_mutually_exclusive_group()
+    what.add_argument("--resume", metavar="RUN", help="go on with an incomplete run where it stopped")
+    what.add_argument(
         "--follow-up", metavar="RUN", help="measure what the verdict of RUN asks for next, and judge it again"
     )
     run.add_argument("--restart", action="store_true", help="do not ask before a plan restarts this machine")
     run.add_argument("--note", default="", help="a note to keep with the run")
     run.set_defaults(handler=_run)
+    return what
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -80,6 +83,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
     if args.peer:
         peers.find(args.peer)  # a misspelt name is told now, rather than by a run that has no far end
+    args.plan = args.plan or USUAL
     store = Store(state.folder())
     store.settle(lock.going(store.folder))
     named = args.resume or args.follow_up
@@ -133,7 +137,7 @@ def _chosen(args: argparse.Namespace, before: Document | None) -> Plan:
 def _check_writable(name: str) -> None:
     file = FilePath(name)
     folder = file.absolute().parent
-    if not folder.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+    if file.is_dir() or not folder.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
         raise UsageError(f"{name} cannot be written", hint="name a file in a folder that is there and yours")
 
 
