@@ -105,6 +105,10 @@ def test_windows_cores_and_adapters_are_judged() -> None:
     single = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], rx_queues=1)))
     assert [f.state for f in doctor._adapters(single)] == [Health.WARN]
     assert [f.state for f in doctor._adapters(replace(FACTS, nics=FACTS.nics[:1]))] == [Health.BAD]
+    for os, words in (("FreeBSD", ("linkladder system", "vmstat")), ("Linux", ("ip address", "ethtool"))):
+        (none,) = doctor._adapters(replace(FACTS, nics=FACTS.nics[:1], os=os))
+        (few,) = doctor._adapters(replace(single, os=os))
+        assert words[0] in none.remedy and words[1] in few.remedy, "what that system has"
     loose = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], carrier=False)))
     (told,) = doctor._adapters(loose)
     assert told.state is Health.WARN and "no carrier" in told.detail and "cable" in told.remedy

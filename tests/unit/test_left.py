@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ import trials
 from linkladder import cli, state
 from linkladder import events as ev
 from linkladder import plan as plans
+from linkladder.commands import measuring
 from linkladder.commands.run_lines import Lines
 from linkladder.model import RungName, RungResult, RunState
 from linkladder.store import Store
@@ -85,3 +87,24 @@ def test_a_rung_of_which_trials_are_left_out_ends_with_the_others() -> None:
     assert (run.trials, run.whole_left(), rung.trials, rung.seconds - rung.spent) == (5, 60.0, 2, 20.0)
     shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST)), 0.0)
     assert (run.done, run.whole_left()) == (2, 40.0)
+
+
+def test_the_dry_run_of_the_rest_says_what_is_measured_already(capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(state.folder())
+    plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
+    run = store.begin(plan)
+    for exp in plan.rungs[0].experiments[:2]:
+        store.keep_trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
+    store.finish(run, RunState.INCOMPLETE)
+    store.close()
+    assert cli.main(["run", "--resume", "last", "--dry-run"]) == 0
+    assert f"of all this 2 trials of run {run} will not be measured again" in capsys.readouterr().out
+
+
+def test_a_run_that_ended_early_says_how_it_goes_on(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Store(own_state).begin(plans.read_plan(PLAN))
+    assert measuring._result(ev.RunFinished(run, RunState.INCOMPLETE, 0, "it was cancelled"), quiet=True) == 3
+    said = capsys.readouterr().err
+    assert said == (
+        f"linkladder: run {run} is incomplete: it was cancelled\n  do:  linkladder run --resume {run} goes on with it\n"
+    )

@@ -284,16 +284,17 @@ def _origin(title: str, how: str, which: str = "", files: str = "") -> Finding:
 def _adapters(facts: HostFacts) -> Iterator[Finding]:
     real = [nic for nic in facts.nics if not nic.loopback and nic.addresses]
     if not any(nic.up for nic in real):
-        yield Finding("adapters", Health.BAD, "none is up and has an address", "linkladder system address sets one")
+        remedy = "linkladder system address sets one" if facts.os == "FreeBSD" else "ip link set DEV up, ip address add"
+        yield Finding("adapters", Health.BAD, "none is up and has an address", remedy)
     for nic in real:
         if nic.up and nic.carrier is False:
             remedy = "check its cable, and the port at the other end; on a hypervisor, whether the adapter is connected"
             yield Finding(f"adapter {nic.name}", Health.WARN, "no carrier: nothing is at the other end of it", remedy)
         if nic.up and facts.cores >= 4 and nic.rx_queues == 1:
             detail = "one receive queue: one core takes all packets"
-            yield Finding(
-                f"adapter {nic.name}", Health.WARN, detail, "check MSI-X (vmstat -i) and the hypervisor's settings"
-            )
+            counts = "vmstat -i" if facts.os == "FreeBSD" else f"ethtool -l {nic.name}, /proc/interrupts"
+            remedy = f"check MSI-X ({counts}) and the hypervisor's settings"
+            yield Finding(f"adapter {nic.name}", Health.WARN, detail, remedy)
 
 
 def _bundles(facts: HostFacts) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from linkladder import phrases, state
+from linkladder import phrases, state, units
 from linkladder.commands.named_plans import load
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.model import Plan, RungName, RunState
@@ -107,6 +107,8 @@ def _run(args: argparse.Namespace) -> int:
         from linkladder.commands.planning import asked, describe  # imported late, for the same reason
 
         describe(*asyncio.run(asked(plan)))
+        if args.resume and resume and (done := len(store.stored_trials(resume))):
+            print(f"\nof all this {units.plural(done, 'trial')} of run {resume} will not be measured again")
         return 0
     store.close()
     return _measure(args, plan, resume, _restarts(args, plan))
@@ -238,6 +240,7 @@ def _result(ended: RunFinished, quiet: bool, file: str | None = None) -> int:
             ) from None
     if ended.state != RunState.COMPLETE:
         print(clean(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}"), file=sys.stderr)
+        print(f"  do:  linkladder run --resume {ended.run_id} goes on with it", file=sys.stderr)
         return 3
     document = store.load(ended.run_id, output=False)
     if not quiet:
