@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from linkladder import cli, report
 from linkladder.codec import text
 from linkladder.judge import Overrides
 from linkladder.model import Fault, RungName
+from linkladder.trust import keys
 
 GIVEN = ["--contract", "5M", "--mtu", "9000"]
 SAID = "other assumptions than its plan's (contracted rate 5.00 Mb/s counted in L2, MTU 9000)"
@@ -77,3 +79,26 @@ def test_one_value_of_a_stranger_is_one_line(tmp_path: Path, capsys: pytest.Capt
         assert cli.main(["show", str(file), *words]) == 0
         said = capsys.readouterr().out
         assert "it broke PASS" in said and not [line for line in said.splitlines() if line.startswith("PASS")]
+
+
+def test_a_disk_that_takes_no_key_keeps_nobody_from_checking_and_exporting(
+    own_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none(base: Path | None = None) -> Path:
+        raise OSError(errno.EROFS, "Read-only file system", "keys/.lock")
+
+    file, page = tmp_path / "made.json", str(tmp_path / "page.html")
+    file.write_text(text(MADE))
+    monkeypatch.setattr(keys, "user_key", none)
+    assert cli.main(["report", str(file), "--html", page]) == 3
+    assert "the report cannot be signed\n  why: its key" in (said := capsys.readouterr().err) and "--unsigned" in said
+    assert cli.main(["report", str(file), "--html", page, "--unsigned"]) == 0
+    assert cli.main(["verify", page]) == 1 and capsys.readouterr().out.startswith("UNSIGNED: intact")
+
+
+def test_a_state_folder_that_is_none_leads_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path / "file"))
+    assert cli.main(["runs"]) == 3 and "  do:  set LINKLADDER_STATE to a folder of yours" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from linkladder.trust import keys, peers
 
 NAMESPACE = "linkladder-report"
 THIS = "this appliance"
+UNSIGNED, WITHOUT = "the report cannot be signed", "use --unsigned, or linkladder doctor"
 _KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]+={0,2}")
 
 
@@ -32,7 +33,10 @@ class Signature:
 
 def own_key() -> Path:
     """The path of the private key with which this appliance signs; the key is made on first use."""
-    return keys.user_key()
+    try:
+        return keys.user_key()
+    except OSError as error:
+        raise EnvironmentFault(UNSIGNED, f"its key cannot be made: {error}", WITHOUT) from None
 
 
 def fingerprint(key: Path) -> str:
@@ -44,8 +48,7 @@ def sign(text: str, key: Path) -> str:
     try:
         return keys.sign(text.encode(), key, NAMESPACE)
     except EnvironmentFault as error:
-        hint = "use --unsigned, or linkladder doctor"
-        raise EnvironmentFault("the report cannot be signed", error.cause, hint) from None
+        raise EnvironmentFault(UNSIGNED, error.cause, WITHOUT) from None
 
 
 def known_signers(extra: Path | None = None) -> dict[str, str]:
@@ -64,7 +67,7 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
     for peer in peers.load():
         if found := _KEY.search(peer.user_key):
             known[found[0]] = peer.name
-    with contextlib.suppress(LinkladderError):  # a machine without a key of its own can still check others'
+    with contextlib.suppress(LinkladderError, OSError):  # a machine that has and can make no key still checks others'
         known[keys.public(keys.user_key())] = THIS
     return known
 

@@ -17,6 +17,7 @@ from linkladder.store import recovery
 BROKEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 LEAST_ROOM = 1 << 20  # bytes that opening the store and writing its first log entry need
 OTHERS = "linkladder runs lists the others; linkladder runs --delete RUN removes this one"
+ELSEWHERE = "set LINKLADDER_STATE to a folder of yours"
 ANEW = f"end the other consoles and try again; if it stays so, move {recovery.NAME} away: a new one is begun"
 
 P = ParamSpec("P")
@@ -69,7 +70,8 @@ def explained(folder: Path) -> Iterator[None]:
             raise StoreFault(fault.title, fault.cause, fault.hint) from error
         if isinstance(error, CodecError):
             raise StoreFault("a stored run cannot be read", f"{error}, in {folder}", OTHERS) from error
-        raise StoreFault("the store cannot be used", f"{error}, in {folder}", ANEW) from error
+        remedy = ELSEWHERE if isinstance(error, OSError) else ANEW
+        raise StoreFault("the store cannot be used", f"{error}, in {folder}", remedy) from error
 
 
 def _no_room(folder: Path) -> bool:

@@ -91,7 +91,8 @@ def _make(path: Path) -> None:
         done = ssh_keygen(["-q", "-t", "ed25519", "-N", "", "-C", "linkladder", "-f", str(draft)])
         if done.returncode:
             why = done.stderr.decode(errors="replace").strip()
-            raise EnvironmentFault("the appliance's key cannot be made", why, "linkladder doctor")
+            remedy = "make room there; a report is written without a key by --unsigned"
+            raise EnvironmentFault("the appliance's key cannot be made", why, remedy)
         for made, final in ((Path(f"{draft}.pub"), Path(f"{path}.pub")), (draft, path)):
             text = made.read_text()
             made.unlink()
