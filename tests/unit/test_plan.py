@@ -108,6 +108,11 @@ def test_datagrams_fit_the_mtu_and_their_rate_what_is_sold(
         ('name = "p"\n[[experiment]]\nsessions = 4\n', 3, "sessions: has no meaning for iperf tcp"),
         ('name = "p"\n[[experiment]]\ntool = "ping"\nwindow = "8M"\n', 4, "window: has no meaning for ping echo"),
         ('name = "p"\n[path.dc-link]\nremote = "-h"\n[[experiment]]\n', 3, "an IP address"),
+        (
+            'name = "p"\n[path.dc-link]\nlocal = "fd00::1"\nremote = "10.0.0.2"\n[[experiment]]\n',
+            4,
+            "IP version of fd00::1",
+        ),
         ('name = "p"\n[[experiment]]\nprotocol = "udp"\n', 2, "udp_rate or udp_percent"),
         ('name = "p"\n[[experiment]]\ntool = "ping"\nprotocol = "tcp"\n', 4, "echo, df"),
         ('name = "p"\n[[experiment]]\nduration = inf\n', 3, "a number from 1"),

@@ -15,6 +15,7 @@ from linkladder.app.link_form import (
     first_contract,
     first_contract_source,
     near_address,
+    path_typed,
     short_rate,
 )
 from linkladder.app.plan_warnings import capacity, warnings
@@ -213,3 +214,11 @@ def test_of_a_mesh_the_paths_of_the_ends_are_looked_at_and_not_those_of_the_link
     found = of_mesh("mesh", link, ("beta", "gamma"))
     assert not [text for text in found if text.startswith("same-vlan") or "no address" in text], found
     assert "vmx1 has MTU 1500, less than the 9000 of the contract." in found
+
+
+def test_a_path_between_two_ip_versions_is_not_taken() -> None:
+    assert path_typed("fd00::1", "fd00::2", Path(), "beta").remote == "fd00::2"
+    with pytest.raises(ValueError, match=r"expected an address of the IP version of fd00::1, its local one$"):
+        path_typed("fd00::1", "10.0.0.2", Path(), "beta")
+    with pytest.raises(ValueError, match=r"expected an IP address, such as 10\.0\.0\.1$"):
+        path_typed("", "there", Path(), "beta")

@@ -144,5 +144,9 @@ def ceiling_sentence(contract: Contract) -> str:
 
 def path_typed(local: str, remote: str, old: Path, peer: str) -> Path:
     """A rung's path with the typed addresses; raises ValueError with what is expected."""
-    here = fields.address(local) if local else ""
-    return replace(old, local=here, remote=fields.address(remote), peer=peer)
+    try:
+        here, there = fields.address(local) if local else "", fields.address(remote)
+    except ValueError as error:
+        raise ValueError(f"{error}, such as 10.0.0.1") from None
+    fields.one_version(here, there)
+    return replace(old, local=here, remote=there, peer=peer)

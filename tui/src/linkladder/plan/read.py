@@ -188,7 +188,12 @@ class Reader:
     def path(self, data: Any, table: str, index: int) -> Path:
         self.only(data, tuple(fields.PATH), table, index)
         given = ((key, to, check) for key, (to, check) in fields.PATH.items() if key in data)
-        return Path(**{to: self.value(data, key, check, table, index) for key, to, check in given})
+        path = Path(**{to: self.value(data, key, check, table, index) for key, to, check in given})
+        try:
+            fields.one_version(path.local, path.remote)
+        except ValueError as error:
+            self.fail("remote", table, str(error), index)
+        return path
 
     def rungs(
         self, data: Any, contract: Contract, paths: dict[RungName, tuple[Path, ...]], cores: int

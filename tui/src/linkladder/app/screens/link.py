@@ -251,7 +251,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 try:
                     first = path_typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
-                    raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
+                    raise UsageError(f"{rung}: {error}", hint=UNSAVED) from None
                 paths[rung] = (first, *(self._further(values, known) if rung is RungName.DC_LINK else more))
         return Link(contract_of(values, known.contract or Contract()), paths, values["plan"], known.ends)
 
@@ -266,7 +266,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 try:
                     found.append(path_typed(values[f"local-{key}"].strip(), remote, old, values[f"peer-{key}"]))
                 except ValueError as error:
-                    raise UsageError(f"path {number}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
+                    raise UsageError(f"path {number}: {error}", hint=UNSAVED) from None
         return tuple(found)
 
     @work(exclusive=True, group="look")
