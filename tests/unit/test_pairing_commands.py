@@ -253,3 +253,12 @@ def test_a_key_file_that_cannot_be_read_is_named_with_the_reason(
     key = tmp_path / "key.pub"
     assert cli.main(["peers", "add", "x", "192.0.2.1", "--host-key", str(key), "--user-key", str(key)]) == 2
     assert f"{key} cannot be read\n  why: No such file or directory\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--json",), ("list", "--json"), ("--json", "list")])
+def test_peers_are_listed_for_scripts_where_json_is_asked_for(
+    words: tuple[str, ...], own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    peers.pin(peers.Peer("beta", ("192.0.2.1",), a_key(), a_key()))
+    assert cli.main(["peers", *words]) == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)] == ["beta"]

@@ -44,10 +44,11 @@ def add_parsers(commands: Any) -> None:
     pair.add_argument("--port", type=int, default=PORT, help=argparse.SUPPRESS)
     pair.set_defaults(handler=_pair)
     listed = commands.add_parser("peers", help="list, rename and remove the appliances that are trusted")
-    listed.set_defaults(handler=_list, json=False)
+    listed.add_argument("--json", action="store_true")
+    listed.set_defaults(handler=_list)
     kinds = listed.add_subparsers(metavar="list|add|remove|rename|introductions")
     one = kinds.add_parser("list", help="who is trusted, by which addresses and key")
-    one.add_argument("--json", action="store_true")
+    one.add_argument("--json", action="store_true", default=argparse.SUPPRESS)  # else it undoes that of peers
     one.set_defaults(handler=_list)
     one = kinds.add_parser("add", help="pin keys that were carried over as files")
     one.add_argument("name")
