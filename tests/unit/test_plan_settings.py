@@ -79,3 +79,55 @@ def test_each_change_and_its_undo_is_told_before_anything_runs(monkeypatch: pyte
         "near: set tso of vmx1 to off; undo: set it back to on",
     )
     assert len(lines) == 5 and "iperf -s" in lines[3]
+
+
+LOAD = 'rungs = "same-vlan"\nstreams = 1\n'
+MEMBER = '{kind = "member", value = 1, from = 4, until = 8}'
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "words"),
+    [
+        ('settings = [{kind = "tso", value = "on", ends = ["near"]}]', 5, "ends: expected one of near, far, both"),
+        ('settings = [{kind = "mtu", value = "09000"}]', 5, "expected a whole number from 1280 to 9216"),
+        ("baseline = {streams = 1}", 5, "baseline: expected something else than the experiment has by itself"),
+        (
+            'settings = [{kind = "tso", value = "on"}]\nbaseline = {settings = [{kind = "tso", value = "on"}]}',
+            6,
+            "baseline: expected something else",
+        ),
+        ('baseline = {tool = "ping"}', 5, "baseline: expected a tool for protocol tcp: iperf, .*not ping"),
+        ("baseline = {sessions = 2}", 5, "baseline: sessions has no meaning for iperf tcp, only with netperf rr"),
+        (
+            'tool = "iperf3"\nzero_copy = true\nbaseline = {tool = "iperf"}',
+            7,
+            "baseline: zero_copy has no meaning for iperf tcp, only with iperf3 tcp",
+        ),
+        ('affinity = "away"\nbaseline = {cores = 2}', 6, "baseline: expected cores or affinity, not both"),
+        (f"baseline = {{settings = [{MEMBER}]}}", 5, "baseline: expected no member down here"),
+        ("steps = [{streams = 1}]", 5, "steps: expected something in the first that it does not begin with"),
+        ('steps = [{tool = ["netperf", "ping"]}]', 5, "steps: expected a tool for protocol tcp"),
+        ("steps = [{sessions = [2, 4]}]", 5, "steps: sessions has no meaning for iperf tcp"),
+        ('steps = [{cores = 2}, {affinity = ["away"]}]', 5, "steps: expected cores or affinity, not both"),
+        (f"steps = [{{settings = [{MEMBER}]}}]", 5, "steps: expected no member down here"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_or_put_back_is_refused_with_its_line(
+    keys: str, line: int, words: str
+) -> None:
+    with pytest.raises(plans.PlanError, match=words) as error:
+        plans.read_plan(f"{HEAD}{LOAD}{keys}\n")
+    assert error.value.line == line
+
+
+def test_no_baseline_lends_the_loopback_anything() -> None:
+    """Settings of the loopback would change the whole machine, whichever arm asks for them."""
+    keys = 'streams = 1\nbaseline = {settings = [{kind = "tso", value = "off"}]}\n'
+    assert RungName.LOCALHOST not in [r.name for r in plans.read_plan(HEAD + keys).rungs]
+    with pytest.raises(plans.PlanError, match="baseline: expected on a rung with two ends, not on localhost"):
+        plans.read_plan(f'{HEAD}rungs = "localhost"\n{keys}')
+
+
+def test_another_tool_in_a_baseline_or_a_step_is_compared_where_it_can_do_the_same() -> None:
+    for keys in ('baseline = {tool = "iperf3"}', 'steps = [{tool = ["iperf", "netperf"]}]'):
+        assert {e.tool for e in plans.read_plan(f"{HEAD}{LOAD}{keys}\n").rungs[0].experiments} >= {"iperf"}

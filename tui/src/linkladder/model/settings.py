@@ -340,6 +340,7 @@ class Setting:
         if not high:
             return "" if self.value in SWITCH else "expected on or off"
         fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 11
+        fits = fits and self.value == str(int(self.value))  # as an end reads it back: 09000 would never be there
         return "" if fits and low <= int(self.value) <= high else f"expected a whole number from {low} to {high}"
 
     @property

@@ -67,7 +67,7 @@ def multiply(
 
     `to_climb`: each begins a staircase, which finds the best number of streams by itself.
     """
-    if values.get("settings") and rung == RungName.LOCALHOST:
+    if rung == RungName.LOCALHOST and (values.get("settings") or _lent_by_baseline(values)):
         return []  # settings of the loopback would change the whole machine
     values = dict(values)
     values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
@@ -112,6 +112,11 @@ def multiply(
         one = Experiment(id="", settings=change, direction=way, company=company, **of_experiment(load), **values)
         made += _arms(one, instead, control) if instead else [_divided(replace(one, id=name_of(one)))]
     return [*named_apart((), made)]
+
+
+def _lent_by_baseline(values: dict[str, Any]) -> bool:
+    compared = values.get("baseline")
+    return isinstance(compared, dict) and bool(compared.get("settings"))
 
 
 def _divided(one: Experiment) -> Experiment:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from linkladder import tools
-from linkladder.model import Company, Direction, Experiment, Protocol, RungName, Setting
+from linkladder.model import Affinity, Company, Direction, Experiment, Protocol, RungName, Setting
 from linkladder.model.asked import beyond
 from linkladder.plan import fields
 from linkladder.tools import TOOLS
@@ -69,10 +69,46 @@ class ExperimentKeys:
             fail("contend", "expected beside at_most, the repeats of those that come close")
         if "at_most" in values:
             self._check_at_most()
+        self._check_meaning(values)
+        if isinstance(values.get("baseline"), dict):
+            self._check_other("baseline", values["baseline"])
+        climbed = values
+        for step in values.get("steps", ()):
+            for name in step.get("tool", [tool.name]):
+                self._check_other("steps", step | {"tool": name})
+            climbed = climbed | step  # what one step wins is there in the next
+            self._check_places("steps", climbed)
+
+    def _check_meaning(self, values: dict[str, Any], where: str = "") -> None:
+        """Refuse keys that these values' tool has no use for; `where`: the key below which they stand, if any."""
+        tool, protocol = TOOLS[values.get("tool", Experiment.tool)], values["protocol"]
         for key in values:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
-                fail(key, f"has no meaning for {tool.name} {protocol}, only with {only}")
+                what = f"{key} " if where else ""
+                self.fail(where or key, f"{what}has no meaning for {tool.name} {protocol}, only with {only}")
+
+    def _check_other(self, where: str, other: dict[str, Any]) -> None:
+        """What an arm has instead, in a baseline or a step, must be something that its tool can do there as well."""
+        tool, protocol = TOOLS[other.get("tool", self.tool.name)], self.values["protocol"]
+        if protocol not in tool.protocols:
+            can = ", ".join(t.name for t in TOOLS.values() if protocol in t.protocols)
+            self.fail(where, f"expected a tool for protocol {protocol}: {can}, not {tool.name}")
+        arm = self.values | other
+        self._check_meaning(arm, where)
+        if (other.keys() & {"cores", "affinity"}) and not tool.loads:
+            self.fail(where, f"cores and affinity have no meaning for {tool.name}, which loads nothing")
+        self._check_places(where, arm)
+        lent = other.get("settings", ())
+        if lent and self.values.get("rungs") == [RungName.LOCALHOST]:
+            self.fail(where, NOT_ON_LOCALHOST)
+        if any(one.of_member for some in (lent if where == "steps" else [lent]) for one in some):
+            self.fail(where, "expected no member down here: only in settings, without baseline and steps")
+
+    def _check_places(self, where: str, arm: dict[str, Any]) -> None:
+        placed = arm.get("affinity", Affinity.FREE)
+        if "cores" in arm and set(placed if isinstance(placed, list) else [placed]) != {Affinity.FREE}:
+            self.fail(where, "expected cores or affinity, not both")
 
     def _check_kernel(self) -> None:
         """Arms that are whole boots differ in their kernel, and in nothing else."""

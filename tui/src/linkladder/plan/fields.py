@@ -233,7 +233,7 @@ def _setting(value: Any) -> Setting:
         raise ValueError('expected tables such as {kind = "mtu", value = 9000, ends = "both"}')
     if value["kind"] not in tuple(SettingKind):
         raise ValueError(f"kind: expected one of {', '.join(SettingKind)}, as only those are sure to be put back")
-    if value.get("ends", "both") not in ENDS:
+    if value.get("ends", "both") not in tuple(ENDS):  # compared one by one, as a list has no place in a table
         raise ValueError(f"ends: expected one of {', '.join(ENDS)}")
     switch = {True: "on", False: "off"}.get(value["value"]) if isinstance(value["value"], bool) else None
     when = [number(0, LONGEST_TRIAL)(value[key]) for key in ("from", "until") if key in timed]

@@ -217,17 +217,23 @@ class Reader:
 
             ExperimentKeys(values, fail, self.asked.pairs).check()
             steps = values.pop("steps", ())
+            compares = False
             for name in values.pop("rungs", list(RungName)):
                 made = multiply(values, contract, cores, name, to_climb=bool(steps))
                 refuse_unrunnable(made, fail)
+                compares = compares or bool(made)
                 for first in made if steps else ():
                     if any(stair.first.direction is first.direction for stair in stairs[name]):
                         fail("steps", f"expected one staircase a direction on {name}")
                     arms, stair = first_step(first, steps)
+                    if len(arms) < 2 and not first.strongest:
+                        fail("steps", "expected something in the first that it does not begin with")
                     refuse_unrunnable((*arms, *possible_arms(arms, stair)), fail)
                     stairs[name].append(stair)
                     per_rung[name] = joined(per_rung[name], arms, fail)
                 per_rung[name] = per_rung[name] if steps else joined(per_rung[name], made, fail)
+            if not compares:  # only combinations that equal their baseline are left out everywhere
+                fail("baseline", "expected something else than the experiment has by itself, to compare it with")
         return tuple(
             Rung(name, paths.get(name, (Path(),)), found, MOVES[name], tuple(stairs[name]))
             for name, found in per_rung.items()
