@@ -14,8 +14,8 @@ from linkladder.engine.growth import grown
 from linkladder.judge import judge_rung
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.staircase import landings, winner
-from linkladder.model import Document, RungName, RungResult
-from staircases import PLAN, STEPS, climb, measured
+from linkladder.model import Document, Experiment, RungName, RungResult
+from staircases import PLAN, STEPS, climb, climbed_with, measured
 
 
 def test_each_step_is_built_on_what_won() -> None:
@@ -99,3 +99,40 @@ def test_each_step_is_decided_with_its_part_of_one_error_and_stays_so() -> None:
     assert steps_to_come(after, RungName.SAME_VLAN) == 0
     late = judge_rung(whole, made).changes[0]
     assert early.figures[0].confidence == late.figures[0].confidence == pytest.approx(1 - 0.05 / 3 / 2)
+
+
+def grown_from(keys: str, wins: str) -> list[Experiment]:
+    """The arms of the second step, as far as their settings go, after this setting has won the first."""
+    plan = plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\nrepeats = 4\n{keys}\n')
+    (rung,) = plan.rungs
+    best = next(e for e in rung.experiments if wins in phrases.arm(e))
+    return list(plans.next_step(rung.stairs[0], best)[0])
+
+
+def test_a_step_at_one_end_leaves_what_won_at_the_other() -> None:
+    near, far = ('{kind = "tso", value = "off", ends = "' + end + '"}' for end in ("near", "far"))
+    base, tried = grown_from(f"steps = [{{settings = [{near}]}}, {{settings = [{far}]}}]", "TSO off at the near end")
+    assert phrases.settings(base) == "TSO off at the near end"
+    assert phrases.settings(tried) == "TSO off"
+    assert phrases.difference(tried, base) == "TSO off at the far end"
+    assert phrases.difference(base, tried) == "TSO off at the far end no more"
+    assert phrases.beside(tried, base) == "1 stream, TSO off at the near end"
+
+
+def test_a_step_keeps_what_the_staircase_has_on_loan_from_the_beginning_and_what_won_since() -> None:
+    keys = (
+        'settings = [{kind = "mtu", value = 1500}, {kind = "tso", value = "off"}]\n'
+        'steps = [{settings = [{kind = "mtu", value = 9000}]}, {streams = [2]}]'
+    )
+    base, tried = grown_from(keys, "MTU 9000")
+    assert phrases.settings(base) == phrases.settings(tried) == "TSO off, MTU 9000"
+    assert phrases.difference(tried, base) == "2 streams instead of 1"
+
+
+def test_a_step_wins_nothing_if_nobody_knows_what_one_way_carried() -> None:
+    """Of both ways at once, what one gains may be paid for by the other."""
+    keys = 'rungs = "same-vlan"\nrepeats = 4\ndirection = "duplex"\nsteps = [{streams = [2]}]'
+    plan = plans.read_plan(f'name = "p"\n[[experiment]]\n{keys}\n')
+    _, result = climbed_with(plan, lambda e, way: 1e9 * e.streams if way == "forward" else 0.0)
+    arms = plans.present_step(plan.rungs[0], plan.rungs[0].stairs[0])
+    assert winner(changes(result), arms) == arms[0]

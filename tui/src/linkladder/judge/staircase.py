@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,7 +22,10 @@ from linkladder.model import (
     Plan,
     RungName,
     RungResult,
+    Setting,
 )
+from linkladder.model.each_end import beyond
+from linkladder.model.same_setting import identity
 from linkladder.verdicts import Answer, Change, ChangedFigure, Landing, Measured
 
 
@@ -112,21 +116,40 @@ def won(rung: RungResult, plan: Plan) -> tuple[Experiment, ...]:
     return _all_kept(rung, changes(rung, steps_to_come(plan, rung.name)))
 
 
+def lost(rung: RungResult, plan: Plan) -> tuple[Setting, ...]:
+    """What the staircases tried that surely carries less than without it, in any direction, at the ends where it was
+    the change.
+    """
+    arms = {e.parameters.id: e.parameters for e in rung.experiments}
+    found: list[Setting] = []
+    for one in changes(rung, steps_to_come(plan, rung.name)):
+        arm, base, figure = arms[one.experiment], arms[one.baseline], _carried(one)
+        if arm.step and figure and figure.answer is Answer.DIFFERS and figure.ratio and figure.ratio < 1:
+            found += beyond(arm.settings, base.settings)
+    return tuple(found)
+
+
 def _all_kept(rung: RungResult, changed: Sequence[Change]) -> tuple[Experiment, ...]:
     found = (_last_kept(rung, changed, way) for way in (Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def _last_kept(rung: RungResult, changed: Sequence[Change], asked: Direction) -> Experiment | None:
-    """The best arm after the last measured step of that staircase; None if there is no such staircase."""
+    """The best arm after the last measured step that rests on winners alone; None if there is no such staircase."""
     mine: list[ExperimentResult] = [
         e for e in rung.experiments if e.parameters.step and e.parameters.direction is asked
     ]
     if not mine:
         return None
-    highest = max(e.parameters.step for e in mine)
-    arms = sorted((e.parameters for e in mine if e.parameters.step == highest), key=lambda p: bool(p.baseline))
-    return winner(changed, arms)
+    levels = [
+        sorted((e.parameters for e in step), key=lambda p: bool(p.baseline))
+        for _, step in itertools.groupby(sorted(mine, key=lambda e: e.parameters.step), key=lambda e: e.parameters.step)
+    ]
+    for arms, following in itertools.pairwise(levels):
+        best = winner(changed, arms)
+        if identity(best) != identity(following[0]):
+            return best  # what was built on it rests on a step that has proven to be none
+    return winner(changed, levels[-1])
 
 
 def _carried(change: Change) -> ChangedFigure | None:
@@ -136,10 +159,11 @@ def _carried(change: Change) -> ChangedFigure | None:
 def _gain(ways_of_arm: Sequence[Change]) -> float:
     """How many times the baseline's rate this arm carries, and 1 if that is not sure.
 
-    Of both directions at once neither may surely lose, or one would be paid for with the other.
+    Of both directions at once neither may surely lose, or one would be paid for with the other; nor may it be unknown
+    what one carries.
     Nor is it sure if half of the pairs or more are void: those that are left are what the failures spared.
     """
-    if any(c.void >= c.pairs for c in ways_of_arm):
+    if any(c.void >= c.pairs or _carried(c) is None for c in ways_of_arm):
         return 1.0
     sure = [f.ratio for c in ways_of_arm if (f := _carried(c)) and f.answer is Answer.DIFFERS and f.ratio]
     return math.prod(sure) if sure and min(sure) > 1 else 1.0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.model import KERNEL, Affinity, Direction, Experiment, Path, Protocol, Setting, SettingKind
+from linkladder.model.each_end import beyond, by_end, together
 from linkladder.phrases.ways import loaded, several_ends, way
 
 OF_QUEUES = {
@@ -136,8 +137,10 @@ def _on_paths(p: Experiment) -> list[str]:
 
 def difference(p: Experiment, before: Experiment) -> str:
     """How an arm differs from the arm that it is compared with, such as 'TSO off' or '8 streams instead of 1'."""
-    found = [setting(one) for one in p.settings if one not in before.settings]
-    found += [f"{setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
+    found = [setting(one) for one in beyond(p.settings, before.settings)]
+    here = by_end(p.settings)
+    gone = together(one for key, one in by_end(before.settings).items() if key not in here)
+    found += [f"{setting(one)} no more" for one in gone]
     if p.affinity is not before.affinity:
         found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
     if p.on_cores != before.on_cores:
@@ -170,7 +173,12 @@ def beside(p: Experiment, before: Experiment, paths: Sequence[Path] = ()) -> str
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
     shared += [cores(p)] if cores(p) and cores(p) == cores(before) else []
-    return ", ".join([*shared, *where, *(setting(one) for one in p.settings if one in before.settings)])
+    return ", ".join([*shared, *where, *map(setting, _in_common(p, before))])
+
+
+def _in_common(p: Experiment, before: Experiment) -> tuple[Setting, ...]:
+    there = by_end(before.settings)
+    return together(one for key, one in by_end(p.settings).items() if there.get(key) == one)
 
 
 def settings(p: Experiment) -> str:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from linkladder.model import Experiment, Generator, Rung, Setting, SettingKind, Stair
+from linkladder.model.each_end import beyond, merged
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
@@ -25,7 +26,7 @@ def first_step(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tupl
     first = replace(first, discard_first=any(setting.restarts for setting in settings))
     options = tuple(
         tuple(
-            replace(first, **of_experiment(dict(zip(step, values, strict=True)))) for values in product(*step.values())
+            _changed(first, of_experiment(dict(zip(step, values, strict=True)))) for values in product(*step.values())
         )
         for step in steps
     )
@@ -83,15 +84,18 @@ def _level(best: Experiment, first: Experiment, options: Iterable[Experiment]) -
 def _beside(best: Experiment, first: Experiment, option: Experiment) -> Experiment:
     """The best so far, with those changes that distinguish `option` from the staircase's first setting."""
     changes = {key: getattr(option, key) for key in _LOAD if getattr(option, key) != getattr(first, key)}
-    kinds = {s.kind for s in option.settings}
-    kept = tuple(s for s in best.settings if s.kind not in kinds)
-    return replace(best, **changes, settings=(*kept, *option.settings))
+    return replace(best, **changes, settings=merged(best.settings, beyond(option.settings, first.settings)))
+
+
+def _changed(first: Experiment, values: dict[str, Any]) -> Experiment:
+    """The staircase's first setting with these values; what it has on loan stays where they change nothing of it."""
+    return replace(first, **values | {"settings": merged(first.settings, values.get("settings", ()))})
 
 
 def _moved(options: Sequence[Experiment], before: Experiment, first: Experiment) -> tuple[Experiment, ...]:
     """The options of a step beside another first setting: with the values that the step is about."""
     about = [key for key in _LOAD if any(getattr(one, key) != getattr(before, key) for one in options)]
     return tuple(
-        replace(first, **{key: getattr(one, key) for key in about}, settings=(*first.settings, *one.settings))
+        replace(first, **{key: getattr(one, key) for key in about}, settings=merged(first.settings, one.settings))
         for one in options
     )
