@@ -10,12 +10,25 @@ from types import SimpleNamespace
 
 import pytest
 
+import trials
 from judge_documents import document
 from linkladder import host, keeping, privilege, wire
 from linkladder import plan as plans
-from linkladder.commands.keep_settings import keep
+from linkladder.commands.keep_settings import keep, keep_what_won
 from linkladder.errors import UsageError
-from linkladder.model import Document, End, Experiment, Path, RungResult, Setting, SettingKind
+from linkladder.judge import judge_rung
+from linkladder.model import (
+    Direction,
+    Document,
+    End,
+    Experiment,
+    ExperimentResult,
+    Path,
+    RungName,
+    RungResult,
+    Setting,
+    SettingKind,
+)
 from staircases import PLAN, climbed, climbed_with
 
 MTU = Setting(SettingKind.MTU, "9000")
@@ -168,3 +181,74 @@ async def test_who_is_asked_has_the_whole_minute_however_slow_the_adapters_were(
     monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     assert await keeping.tried(keeping.winners(top), confirmed)
     assert asked == ["reserve", "lease", "renew", "55 s", "return", "close"]
+
+
+def measured_by(made: Document, card: str = "eth0") -> tuple[RungName, tuple[Path, ...]]:
+    """The rung of the same climb over another card."""
+    return RungName.DC_LINK, (replace(made.rungs[0].paths[0], local="10.0.9.1", local_interface=card),)
+
+
+def test_what_won_at_each_end_by_itself_is_kept_at_each(top: Document) -> None:
+    near, far = (Setting(SettingKind.TSO, value, (end,)) for value, end in (("off", End.NEAR), ("on", End.FAR)))
+    found = keeping.winners(with_settings(top, near, far))
+    assert found.settings == (near,)
+    assert found.elsewhere == ("at beta: linkladder system offloads eth0 tso=on",)
+
+
+def test_what_wins_one_way_and_surely_loses_another_is_for_a_person_to_settle() -> None:
+    keys = 'rungs = "same-vlan"\nrepeats = 4\ndirection = "both"\nsteps = [{settings = [{kind = "mtu", value = 9000}]}]'
+    gains = {Direction.FORWARD: 2.0, Direction.REVERSE: 0.8}
+    plan, result = climbed_with(
+        plans.read_plan(f'name = "p"\n[[experiment]]\n{keys}\n'),
+        lambda e, way: (3e9 if way is Direction.FORWARD else 2.9e9) * (gains[way] if e.settings else 1),
+    )
+    made = document(result)
+    with pytest.raises(UsageError) as told:
+        keeping.winners(replace(made, run=replace(made.run, plan=plan)))
+    assert told.value.cause == "mtu 9000 won one way and lost another"
+
+
+def test_a_card_over_which_it_did_not_win_does_not_get_it(top: Document) -> None:
+    """Each rung's own winners are for its own cards."""
+    (first,) = top.rungs
+    name, paths = measured_by(top)
+    other = with_settings(top, Setting(SettingKind.TSO, "off")).rungs[0]
+    with pytest.raises(UsageError) as told:
+        keeping.winners(replace(top, rungs=(first, RungResult(name, paths, other.experiments))))
+    assert "won, and not over 10.0." in told.value.cause
+    alike = replace(top, rungs=(first, RungResult(name, paths, first.experiments)))
+    assert keeping.winners(alike).settings == (MTU,)
+
+
+def test_a_run_of_another_machine_changes_nothing_here(top: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = Helper(monkeypatch, agreed=True)
+    monkeypatch.setattr(host, "interface_of", lambda address: "")
+    wanted = with_settings(top, Setting(SettingKind.CONGESTION, "htcp"))
+    with pytest.raises(UsageError, match=r"no card here has 10\.0\.0\.1"):
+        asyncio.run(keeping.keep(keeping.winners(wanted), nobody))
+    assert helper.asked == []
+
+
+def test_a_trial_that_the_report_does_not_believe_keeps_nothing(top: Document) -> None:
+    """Its seconds make half of the rate that it claims, so the report says that MTU 9000 won nothing."""
+
+    def claimed(e: ExperimentResult) -> ExperimentResult:
+        if not e.parameters.settings:
+            return e
+        halved = (
+            trials.changed(t, intervals=tuple(replace(i, bytes=i.bytes // 2) for i in t.intervals)) for t in e.trials
+        )
+        return replace(e, trials=tuple(halved))
+
+    (rung,) = top.rungs
+    doubted = replace(top, rungs=(replace(rung, experiments=tuple(map(claimed, rung.experiments))),))
+    assert not any(one.kept and "MTU" in one.words for one in judge_rung(doubted.rungs[0], doubted).staircase)
+    with pytest.raises(UsageError, match="kept no setting"):
+        keeping.winners(doubted)
+
+
+def test_a_run_that_ends_with_nothing_won_says_so_and_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    plan, result = climbed_with(plans.read_plan(PLAN), lambda e, way: 1e9)
+    made = replace(document(result), run=replace(document(result).run, plan=plan))
+    assert keep_what_won(made) == 0
+    assert capsys.readouterr().out == "nothing was surely better: nothing is kept\n"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from linkladder import host, judge, phrases, privilege, wire
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, End, Path, Setting, SettingKind
+from linkladder.model.each_end import by_end, together
 from linkladder.peer import Refused, near_end
 from linkladder.peer.connector import in_order
 from linkladder.priv.appliance import FRAMES, OFFLOADS
@@ -23,6 +24,10 @@ SECONDS = 60.0  # seconds in which the person must confirm
 Confirm = Callable[[tuple[str, ...], float], Awaitable[bool]]  # takes what has changed, and the seconds to answer
 SHORT = {"frames": "mtu"}  # a verb of the helper -> its name on the command line
 NOT_THE_MACHINE = "nothing is to be made permanent on these machines: what was best is for the application"
+
+
+class NothingWon(UsageError):
+    """Nothing that was tried in a run was surely better, so there is nothing to keep."""
 
 
 @dataclass(frozen=True)
@@ -41,39 +46,63 @@ class Winners:
 
 
 def winners(document: Document) -> Winners:
-    """What won in a run; raises UsageError if nothing did, or if two of its settings contradict each other."""
-    kept: dict[SettingKind, Setting] = {}
+    """What won in a run; raises UsageError if nothing did, or if a person has to choose: two of its settings contradict
+    each other, one loses elsewhere what it wins here, or not all cards are to have the same.
+    """
+    kept: dict[tuple[SettingKind, End], Setting] = {}
+    by_card: dict[tuple[End, str], set[Setting]] = {}
     paths: list[Path] = []
-    arms = [(rung, arm) for rung in document.rungs for arm in judge.won(rung, document.run.plan)]
+    rungs = [judge.proven(rung, document) for rung in document.rungs]
+    arms = [(rung, arm) for rung in rungs for arm in judge.won(rung, document.run.plan)]
     for_application = phrases.for_application([arm for _, arm in arms])
     for rung, arm in arms:
-        for setting in arm.settings:
-            other = kept.setdefault(setting.kind, setting)
+        for key, setting in by_end(arm.settings).items():
+            other = kept.setdefault(key, setting)
             if other.value != setting.value:
-                what = f"{setting.kind} {other.value} won one way and {setting.value} another"
-                raise UsageError("what is to be kept?", what, "choose one and set it by linkladder system")
-            paths += [judge.with_cards(path, document) for path in rung.paths]
+                raise _unclear(f"{setting.kind} {other.value} won one way and {setting.value} another")
+            for path in () if setting.of_machine else rung.paths:
+                card = path.local if End.NEAR in setting.ends else path.remote
+                by_card.setdefault((key[1], card), set()).add(setting)
+        paths += [judge.with_cards(path, document) for path in rung.paths if arm.settings]
     if not kept and not for_application:
-        raise UsageError(
+        raise NothingWon(
             f"run {document.run.id} kept no setting", "nothing was surely better", "linkladder tune tries some"
         )
+    losers = set(by_end(setting for rung in rungs for setting in judge.lost(rung, document.run.plan)).values())
+    if lost := [one for one in kept.values() if one in losers]:
+        raise _unclear(f"{lost[0].kind} {lost[0].value} won one way and lost another")
+    for end in End:
+        cards = {card: of for (at, card), of in by_card.items() if at is end}
+        if uneven := [(card, one) for one in set().union(*cards.values()) for card in cards if one not in cards[card]]:
+            raise _unclear(f"{uneven[0][1].kind} {uneven[0][1].value} won, and not over {uneven[0][0]}")
+    settings = together(kept.values())
     here = [path for path in dict.fromkeys(paths) if not path.origin]
     at_peers = [
         f"at {path.peer}: {line}"
         for path in here
-        for line in _lines(_verbs([s for s in kept.values() if End.FAR in s.ends], [path.remote_interface or "IFACE"]))
+        for line in _lines(_verbs([s for s in settings if End.FAR in s.ends], [path.remote_interface or "IFACE"]))
     ]
     return Winners(
-        tuple(s for s in kept.values() if End.NEAR in s.ends),
+        tuple(s for s in settings if End.NEAR in s.ends),
         tuple(here),
         tuple(dict.fromkeys(at_peers)),
         for_application,
     )
 
 
+def _unclear(what: str) -> UsageError:
+    return UsageError("what is to be kept?", what, "choose one and set it by linkladder system")
+
+
 async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
     """Try settings on loan, ask the person, and keep them; returns the commands, or () if everything was restored."""
     privilege.need_appliance("keep")
+    if away := [path.local for path in found.paths if not host.interface_of(path.local)]:
+        raise UsageError(
+            f"no card here has {away[0]}, over which this won",
+            "this is another machine than the one that measured, or its addresses have changed",
+            "linkladder keep there, or linkladder tune once more here",
+        )
     adapters = [name for path in found.paths if (name := host.interface_of(path.local))]
     verbs = _verbs(found.settings, list(dict.fromkeys(adapters)))
     if not await tried(found, confirmed):

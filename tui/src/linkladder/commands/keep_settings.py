@@ -20,6 +20,15 @@ def add_parsers(commands: Any) -> None:
     one.set_defaults(handler=lambda args: keep(read_document(args.run)))
 
 
+def keep_what_won(document: Document) -> int:
+    """The same at the end of the run itself, whose answer may well be that nothing won: that is no error."""
+    try:
+        return keep(document)
+    except keeping.NothingWon as error:
+        print(f"{error.cause}: nothing is kept")
+        return 0
+
+
 def keep(document: Document) -> int:
     """Try the winning settings, and return 0 if they are kept or there are none, 1 if nobody confirmed them."""
     found = keeping.winners(document)

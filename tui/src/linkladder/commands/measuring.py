@@ -213,10 +213,11 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None, boots: Bo
         ended = asyncio.run(asked)
     assert ended
     status = _result(ended, quiet, args.json)
-    if status == 0 and getattr(args, "keep", False):
-        from linkladder.commands.keep_settings import keep
+    if ended.state == RunState.COMPLETE and getattr(args, "keep", False):
+        from linkladder.commands.keep_settings import keep_what_won
 
-        return keep(Store(folder).load(ended.run_id, output=False))
+        # A failed trial voids its own pair, and not what the other pairs show.
+        return keep_what_won(Store(folder).load(ended.run_id, output=False)) or status
     return status
 
 

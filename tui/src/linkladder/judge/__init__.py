@@ -13,6 +13,7 @@ The records are in linkladder.verdicts; `with_judgement` puts them into the docu
 
 from __future__ import annotations
 
+from linkladder.judge.accounts import proven
 from linkladder.judge.ceilings import (
     at_lent_mtu,
     ceiling,
@@ -28,7 +29,7 @@ from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
-from linkladder.judge.staircase import flights, winner_so_far, with_cards, won
+from linkladder.judge.staircase import flights, lost, winner_so_far, with_cards, won
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -72,7 +73,9 @@ __all__ = [
     "judge_trial",
     "largest_datagram",
     "limiter",
+    "lost",
     "measurement_error",
+    "proven",
     "rate_sold",
     "unsettled",
     "whole_datagram",

@@ -16,7 +16,7 @@ from linkladder.app.page import Page
 from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.errors import LinkladderError
-from linkladder.judge import won
+from linkladder.judge import proven, won
 from linkladder.model import Document, Evidence, RungName, RungResult, RunState, best_rate
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
@@ -101,7 +101,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     if judged:
         asked = [answer for rung in judged.rungs for answer in rung.answers]  # what the run was for comes first
         # Above the answers, as those may fill the screen.
-        if any(arm.settings for rung in document.rungs for arm in won(rung, run.plan)):
+        if any(arm.settings for rung in document.rungs for arm in won(proven(rung, document), run.plan)):
             out.append("w keeps what won on this appliance, once you have seen that it works.\n")
         out.append("".join(f"{answer}\n" for answer in asked), "bold")
         out.append("\n" if asked else "")
