@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from linkladder import host, judge, phrases, privilege, wire
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, End, Path, Setting, SettingKind
-from linkladder.model.each_end import by_end, together
+from linkladder.model.settings import by_end, together
 from linkladder.peer import Refused, near_end
 from linkladder.peer.connector import in_order
 from linkladder.priv.appliance import FRAMES, OFFLOADS

@@ -24,8 +24,8 @@ from linkladder.model import (
     RungResult,
     Setting,
 )
-from linkladder.model.each_end import beyond
 from linkladder.model.same_setting import identity
+from linkladder.model.settings import beyond
 from linkladder.verdicts import Answer, Change, ChangedFigure, Landing, Measured
 
 

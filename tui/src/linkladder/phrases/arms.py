@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.model import KERNEL, Affinity, Direction, Experiment, Path, Protocol, Setting, SettingKind
-from linkladder.model.each_end import beyond, by_end, together
+from linkladder.model.settings import beyond, by_end, together
 from linkladder.phrases.ways import loaded, several_ends, way
 
 OF_QUEUES = {

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from linkladder.model import Experiment, Generator, Rung, Setting, SettingKind, Stair
-from linkladder.model.each_end import beyond, merged
+from linkladder.model.settings import beyond, merged
 from linkladder.plan.fields import of_experiment
 from linkladder.plan.naming import name_of, named_apart
 
