@@ -41,7 +41,11 @@ def rests_on_repeats(name: str, seen: Spread, needed: float | None) -> str:
         what = "one repeat, with the t interval, 95 % sure, of its counted seconds by as many as are independent"
     else:
         return f"{head}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
-    bounds = f"{units.rate(seen.low)} to {units.rate(seen.high)}" if seen.low > 0 else "too wide to say anything"
+    bounds = (
+        f"{units.rate(seen.low)} to {units.rate(seen.high)}"
+        if seen.low > 0 or not seen.high
+        else "too wide to say anything"
+    )
     return f"{head}: {what}, {bounds}{bar}."
 
 
@@ -51,7 +55,11 @@ def sure_of(seen: Spread, needed: float) -> str:
     what = several if seen.basis == "repeats" else f"the seconds of one repeat, {units.rate(seen.median)},"
     if seen.low >= needed:
         return f"{what}: the worst of them does not reach the {units.rate(needed)} needed"
-    sure = f"make sure of {units.rate(seen.low)}" if seen.low > 0 else "are too uneven to make sure of anything"
+    sure = (
+        f"make sure of {units.rate(seen.low)}"
+        if seen.low > 0 or not seen.high
+        else "are too uneven to make sure of anything"
+    )
     return f"{what} and {sure}, where {units.rate(needed)} is needed"
 
 
@@ -76,7 +84,9 @@ def short_list(texts: list[str], most: int, what: str) -> list[str]:
 
 
 def single(first: int, second: int) -> str:
-    """Which of two runs has a single repeat of a setting, by how many each has; at least one of them has."""
+    """Why a setting's noise is not known, by how many repeats each of two runs has: a single one, or equal ones."""
+    if min(first, second) > 1:
+        return "repeats that do not scatter at all"
     if first == second:
         return "one repeat each"
     return f"one repeat in the {'first' if first < second else 'second'} run"
