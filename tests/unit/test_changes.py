@@ -14,6 +14,7 @@ from linkladder.judge.changes import changes
 from linkladder.model import (
     CpuUse,
     Document,
+    End,
     Experiment,
     ExperimentResult,
     Plan,
@@ -302,3 +303,53 @@ def test_the_exact_test_beside_the_interval_is_told_from_eight_pairs_on() -> Non
     assert few.figures[0].rank_p is None and many.figures[0].rank_p == pytest.approx(2 / 256)
     assert "; signed ranks p 0.0078)" in phrases.changes.figure(many.figures[0])
     assert "ranks" not in phrases.changes.figure(few.figures[0])
+
+
+def without_figures(result: RungResult, repeat: int, ends: dict[str, object]) -> RungResult:
+    """The same rung, but that one trial of the changed arm has these values instead."""
+    a, b = result.experiments
+    made = tuple(trials.changed(t, **ends) if t.repeat == repeat else t for t in b.trials)
+    return replace(result, experiments=(a, replace(b, trials=made)))
+
+
+def test_a_figure_that_a_pair_lacks_is_named_and_not_left_out_without_a_word() -> None:
+    whole = rung()
+    cpu = whole.experiments[1].trials[2].end(End.FAR).cpu
+    assert cpu is not None
+    for values, why in (
+        ({"cpu": {"far": None}}, "not known in 1"),
+        ({"cpu": {"far": replace(cpu, cores_used=0.0)}}, "none of it in 1"),
+    ):
+        (one,) = changes(without_figures(whole, 2, values))
+        assert Measured.RECEIVER_CORES not in {f.measured for f in one.figures}
+        assert Measured.RECEIVER_CORES in {u.measured for u in one.uncompared}
+        said = phrases.change("MTU 9000", "1 stream", one)
+        assert f" Not compared: cores at the receiver, {why} of 6 pairs." in said
+    assert changes(whole)[0].uncompared == ()
+
+
+def test_a_change_that_rests_on_fewer_pairs_than_planned_says_so_wherever_it_is_told() -> None:
+    """A run that was ended early, and trials that failed with the change alone, are no clean comparison."""
+    a, b = rung().experiments
+    four = RungResult(RungName.DC_LINK, experiments=tuple(replace(e, trials=e.trials[:4]) for e in (a, b)))
+    lost = replace(b, trials=tuple(trials.changed(t, ok=t.repeat > 1) for t in b.trials))
+    for result, words in (
+        (four, "4 pairs (2 more not measured)"),
+        (replace(four, experiments=(a, lost)), "4 pairs (2 more failed or not borne out)"),
+    ):
+        (one,) = changes(result)
+        assert (one.pairs, one.planned, one.short) == (4, 6, True)
+        assert words in phrases.change("MTU 9000", "1 stream", one)
+        (brief,) = phrases.briefly([("MTU 9000", "1 stream", one)])
+        assert brief == "MTU 9000: 5 % more throughput, in 4 of 6 pairs (1 stream)."
+    (whole,) = changes(rung())
+    assert not whole.short and "pairs" not in phrases.briefly([("MTU 9000", "", whole)])[0]
+
+
+def test_a_change_with_which_every_trial_failed_is_not_passed_over() -> None:
+    a, b = rung().experiments
+    lost = replace(b, trials=tuple(trials.changed(t, ok=False) for t in b.trials))
+    (one,) = changes(RungResult(RungName.DC_LINK, experiments=(a, lost)))
+    assert phrases.briefly([("MTU 9000", "1 stream", one)]) == (
+        "MTU 9000: nothing to compare, in 0 of 6 pairs (1 stream).",
+    )

@@ -1,10 +1,10 @@
 """Tells what a changed setting did, by comparing each figure of the changed arm with the unchanged arm in pairs.
 
 Both arms' trials of the same repeat make a pair; a failed trial voids its pair. A figure that is missing in any pair is
-left out. All figures of all changes that are tried on a rung share one error: what is carried takes half of it, the
-others the rest, and each step of a staircase an equal part, as it is decided before the next one is measured. If the
-unchanged setting also ran against itself, what those two differ by is the noise floor: no claim is made, and no change
-that is not larger is told to differ.
+left out, and named as such. All figures of all changes that are tried on a rung share one error: what is carried takes
+half of it, the others the rest, and each step of a staircase an equal part, as it is decided before the next one is
+measured. If the unchanged setting also ran against itself, what those two differ by is the noise floor: no claim is
+made, and no change that is not larger is told to differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from linkladder.judge.evidence import ways
 from linkladder.judge.pairs import ERROR, PairAnswer, Pairs, judge_pairs, judge_together
 from linkladder.model import Direction, Experiment, ExperimentResult, Plan, RungName, RungResult, TrialResult
 from linkladder.model.same_setting import once_more
-from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
+from linkladder.verdicts import Answer, Change, ChangedFigure, Measured, Uncompared
 
 CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS, Measured.IDLE_RTT)  # what an experiment asks for
 
@@ -37,6 +37,7 @@ class _Arms:
     good: int
     void: int  # pairs in which a trial failed
     figures: dict[Measured, Pairs]
+    uncompared: tuple[Uncompared, ...] = ()
 
     @property
     def again(self) -> bool:
@@ -116,13 +117,17 @@ def _floor(noise: PairAnswer) -> float:
 
 def _arms(a: ExperimentResult, b: ExperimentResult, way: Direction) -> _Arms:
     pairs, void = _pairs(a, b)
-    figures = {}
+    figures: dict[Measured, Pairs] = {}
+    lacking: list[Uncompared] = []
     for one in arm_figures(b.parameters, way):
-        left, right = [one.read(t) for t, _ in pairs], [one.read(t) for _, t in pairs]
-        known = [(x, y) for x, y in zip(left, right, strict=True) if x is not None and y is not None]
-        if known and len(known) == len(pairs) and all(min(pair) + one.least > 0 for pair in known):
+        read = ((one.read(x), one.read(y)) for x, y in pairs)
+        known = [(x, y) for x, y in read if x is not None and y is not None]
+        zero = sum(min(pair) + one.least <= 0 for pair in known)
+        if known and len(known) == len(pairs) and not zero:
             figures[one.measured] = Pairs([x for x, _ in known], [y for _, y in known], one.band, one.least)
-    return _Arms(a.parameters, b.parameters, way, len(pairs), void, figures)
+        elif known:
+            lacking.append(Uncompared(one.measured, len(pairs) - len(known), zero))
+    return _Arms(a.parameters, b.parameters, way, len(pairs), void, figures, tuple(lacking))
 
 
 def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Change:
@@ -144,7 +149,8 @@ def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Ch
         )
         for measured, found in answers.items()
     )
-    return Change(arms.b.id, arms.a.id, str(arms.way), arms.good, arms.void, figures)
+    planned = min(arms.a.repeats, arms.b.repeats)
+    return Change(arms.b.id, arms.a.id, str(arms.way), arms.good, arms.void, figures, planned, arms.uncompared)
 
 
 def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialResult, TrialResult]], int]:

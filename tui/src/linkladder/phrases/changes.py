@@ -8,7 +8,16 @@ from linkladder import units
 from linkladder.model import Direction, Path
 from linkladder.phrases.judgements import single
 from linkladder.phrases.ways import several_ends, way
-from linkladder.verdicts import LEAST_PAIRS, MOST_MORE, Answer, Change, ChangedFigure, ComparedFigure, Measured
+from linkladder.verdicts import (
+    LEAST_PAIRS,
+    MOST_MORE,
+    Answer,
+    Change,
+    ChangedFigure,
+    ComparedFigure,
+    Measured,
+    Uncompared,
+)
 
 NAMES = {
     Measured.GOODPUT: "throughput",
@@ -38,14 +47,25 @@ CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS, Measured.IDLE_RTT)
 def change(said: str, beside: str, one: Change, paths: Sequence[Path] = ()) -> str:
     """As 'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
     void = f" ({one.void} more failed or not borne out)" if one.void else ""
+    missed = one.planned - one.pairs - one.void
+    void += f" ({missed} more not measured)" if missed > 0 else ""
+    lacking = "".join(f" {_uncompared(u, one)}." for u in one.uncompared)
     arms = f"{said} ({beside})" if beside else said
     which = _way(one.direction, paths)
     if not one.figures:
-        return f"{arms}, {which}: no pair of trials could be compared{void}."
+        return f"{arms}, {which}: no pair of trials could be compared{void}.{lacking}"
     figures = "; ".join((_noise if said == AGAIN else figure)(f, one.figures) for f in one.figures)
     noise = "Noise floor: " if said == AGAIN else ""
     price = "" if noise else _price((named(f, one.figures), f) for f in one.figures)
-    return f"{noise}{arms}, {which}, {units.plural(one.pairs, 'pair')}{void}: {figures}.{price}"
+    return f"{noise}{arms}, {which}, {units.plural(one.pairs, 'pair')}{void}: {figures}.{lacking}{price}"
+
+
+def _uncompared(u: Uncompared, one: Change) -> str:
+    """As 'Not compared: round trip under load, not known in 1 of 6 pairs'."""
+    why = [f"not known in {u.unknown}"] * bool(u.unknown) + [f"none of it in {u.zero}"] * bool(u.zero)
+    small = u.measured == Measured.PER_CORE and any(f.measured == Measured.TRANSACTIONS for f in one.figures)
+    name = PER_CORE_SMALL if small else NAMES[u.measured]
+    return f"Not compared: {name}, {' and '.join(why)} of {units.plural(one.pairs, 'pair')}"
 
 
 def briefly(changes: Iterable[tuple[str, str, Change]], paths: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -55,7 +75,7 @@ def briefly(changes: Iterable[tuple[str, str, Change]], paths: Sequence[Path] = 
     """
     by_answer: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
-        if said != AGAIN and one.figures:
+        if said != AGAIN and (one.figures or one.void):
             by_answer.setdefault(said, {}).setdefault(beside, []).append(one)
     return tuple(
         f"{said}: {'; '.join(_beside(b, of, paths) for b, of in loads.items())}.{_price_elsewhere(loads, paths)}"
@@ -84,7 +104,8 @@ def _way(direction: str, paths: Sequence[Path]) -> str:
 def _brief(one: Change) -> str:
     carried, besides = _in_short(one)
     said = _difference(carried) if carried else "nothing to compare"
-    return f"{said} with {units.joined([*map(_difference, besides)])}" if besides else said
+    said = f"{said} with {units.joined([*map(_difference, besides)])}" if besides else said
+    return f"{said}, in {one.pairs} of {max(one.planned, one.pairs + one.void)} pairs" if one.short else said
 
 
 def _in_short(one: Change) -> tuple[ChangedFigure | None, list[ChangedFigure]]:

@@ -38,6 +38,7 @@ from linkladder.verdicts.judgements import (
     Sharing,
     Spread,
     TrialJudgement,
+    Uncompared,
 )
 from linkladder.verdicts.kinds import (
     NO_RATE_ASKED,
@@ -85,5 +86,6 @@ __all__ = [
     "Sharing",
     "Spread",
     "TrialJudgement",
+    "Uncompared",
     "Verdict",
 ]

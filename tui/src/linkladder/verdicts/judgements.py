@@ -206,6 +206,15 @@ class ChangedFigure:
 
 
 @dataclass(frozen=True)
+class Uncompared:
+    """A figure that some pairs lack, so that it is not compared: those that have it are no fair choice of them."""
+
+    measured: Measured
+    unknown: int  # pairs in which a trial does not tell it
+    zero: int  # pairs in which a trial had none of it, so that there is no ratio
+
+
+@dataclass(frozen=True)
 class Change:
     """What the settings of one experiment changed compared with the same experiment without them."""
 
@@ -215,6 +224,13 @@ class Change:
     pairs: int
     void: int = 0  # pairs in which a trial failed
     figures: tuple[ChangedFigure, ...] = ()
+    planned: int = 0  # pairs that the plan asks for; 0 if that is not known
+    uncompared: tuple[Uncompared, ...] = ()
+
+    @property
+    def short(self) -> bool:
+        """Whether it rests on fewer pairs than the plan asks for."""
+        return self.pairs < max(self.planned, self.pairs + self.void)
 
 
 @dataclass(frozen=True)
