@@ -7,7 +7,7 @@ import pytest
 from linkladder import host, phrases
 from linkladder import plan as plans
 from linkladder.engine.command_lines import planned
-from linkladder.model import End, Path, Plan, RungName, Setting, SettingKind
+from linkladder.model import End, HostFacts, Path, Plan, RungName, Setting, SettingKind
 from linkladder.model.same_setting import family, identity
 from linkladder.tools import ToolVersions
 
@@ -131,3 +131,39 @@ def test_no_baseline_lends_the_loopback_anything() -> None:
 def test_another_tool_in_a_baseline_or_a_step_is_compared_where_it_can_do_the_same() -> None:
     for keys in ('baseline = {tool = "iperf3"}', 'steps = [{tool = ["iperf", "netperf"]}]'):
         assert {e.tool for e in plans.read_plan(f"{HEAD}{LOAD}{keys}\n").rungs[0].experiments} >= {"iperf"}
+
+
+def test_a_kernel_s_setting_is_told_as_each_end_s_own_system_calls_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
+    monkeypatch.setattr(host, "system", lambda: "Linux")
+    monkeypatch.setattr(host, "setting", lambda kind, target: here.get(target))
+    (exp,) = (
+        plan('[{kind = "congestion", value = "htcp"}, {kind = "send-buffer", value = 8388608}]').rungs[0].experiments
+    )
+    versions = {
+        End.NEAR: ToolVersions({"iperf": "2.1.9"}, "Linux"),
+        End.FAR: ToolVersions({"iperf": "2.1.9"}, "FreeBSD"),
+    }
+    beta = HostFacts("beta", os="FreeBSD", sysctls={"net.inet.tcp.cc.algorithm": "cubic"})
+    lines = planned(exp, [Path("10.0.0.1", "10.0.0.2", "beta")], [versions], [5301], facts={"beta": beta})
+    assert lines[:5] == (
+        "near: set net.ipv4.tcp_congestion_control to htcp; undo: set it back to cubic",
+        "far: load kernel module cc_htcp if it is not there; undo: unload it then",
+        "far: set net.inet.tcp.cc.algorithm to htcp; undo: set it back to cubic",
+        "near: set net.ipv4.tcp_wmem to 4096 16384 8388608; undo: set it back to 4096 16384 4194304",
+        "far: set net.inet.tcp.sendbuf_max to 8388608; undo: set it back to what it was",
+    )
+
+
+def test_a_kernel_module_that_is_loaded_for_a_trial_is_told_with_its_undo(monkeypatch: pytest.MonkeyPatch) -> None:
+    present = {"cc_htcp": "off", "net.inet.tcp.cc.algorithm": "cubic"}
+    monkeypatch.setattr(host, "setting", lambda kind, target: present.get(target))
+    (exp,) = plan('[{kind = "congestion", value = "htcp", ends = "near"}]').rungs[0].experiments
+    known = ToolVersions({"iperf": "2.1.9"}, "FreeBSD")
+    path, ends = Path("10.0.0.1", "10.0.0.2", "beta"), {End.NEAR: known, End.FAR: known}
+    assert planned(exp, [path], [ends], [5301])[:2] == (
+        "near: load kernel module cc_htcp; undo: unload it",
+        "near: set net.inet.tcp.cc.algorithm to htcp; undo: set it back to cubic",
+    )
+    present["cc_htcp"] = "on"
+    assert "module" not in "".join(planned(exp, [path], [ends], [5301]))

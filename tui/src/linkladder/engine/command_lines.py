@@ -70,7 +70,7 @@ def _of_leg(
 
         return " ".join([*command_prefix(exp, end, path, versions[end], facts), shlex.join(argv)])
 
-    lines = [line for line in _settings(exp, path, names) if line not in before]
+    lines = [line for line in _settings(exp, path, names, versions, facts) if line not in before]
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
         lines.append(f"{names[where.server]}: {pinned(where.server, tools.named(exp.tool).guarded(argv, key))}")
@@ -107,12 +107,30 @@ def _pings_beside(
     return lines
 
 
-def _of_machine(setting: Setting, path: Path, names: dict[End, str]) -> list[str]:
-    name = setting.sysctl(host.system())
-    before = host.setting("sysctl", name) if name else None
-    what = f"{name} to {setting.in_kernel(host.system(), before or '')}" if name else f"{setting.kind}, not known here"
-    undo = {End.NEAR: (not path.origin and before) or "what it was"}
-    return [f"{names[end]}: set {what}; undo: set it back to {undo.get(end, 'what it was')}" for end in setting.ends]
+def _of_machine(
+    setting: Setting,
+    path: Path,
+    names: dict[End, str],
+    versions: Mapping[End, tools.ToolVersions],
+    facts: Mapping[str, HostFacts],
+) -> list[str]:
+    """What each end's own system calls it, and has at present as far as this is known."""
+    lines = []
+    for end in setting.ends:
+        peer, system = path.origin if end is End.NEAR else path.peer, versions[end].os or host.system()
+        if not (name := setting.sysctl(system)):
+            lines.append(f"{names[end]}: no {setting.lacked}, as {system} has none that could be set: left out")
+            continue
+        here = end is End.NEAR and not path.origin
+        before = host.setting("sysctl", name) if here else facts[peer].sysctls.get(name) if peer in facts else None
+        if module := setting.module(system):
+            if not here:
+                lines.append(f"{names[end]}: load kernel module {module} if it is not there; undo: unload it then")
+            elif host.setting("module", module) == "off":
+                lines.append(f"{names[end]}: load kernel module {module}; undo: unload it")
+        undo = f"set it back to {before or 'what it was'}"
+        lines.append(f"{names[end]}: set {name} to {setting.in_kernel(system, before or '')}; undo: {undo}")
+    return lines
 
 
 def _bundle(setting: Setting) -> str:
@@ -130,12 +148,18 @@ def _member(setting: Setting, exp: Experiment) -> str:
     )
 
 
-def _settings(exp: Experiment, path: Path, names: dict[End, str]) -> list[str]:
+def _settings(
+    exp: Experiment,
+    path: Path,
+    names: dict[End, str],
+    versions: Mapping[End, tools.ToolVersions],
+    facts: Mapping[str, HostFacts],
+) -> list[str]:
     """Each change and the command that undoes it; only the other ends know their own current values."""
     lines = []
     for setting in exp.settings:
         if setting.of_machine:
-            lines += _of_machine(setting, path, names)
+            lines += _of_machine(setting, path, names, versions, facts)
             continue
         if setting.of_bundle or setting.of_member:
             line = _bundle(setting) if setting.of_bundle else _member(setting, exp)
