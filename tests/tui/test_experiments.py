@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,16 @@ import synth
 from helpers import seen, until, until_true
 from linkladder import plan as plans
 from linkladder import state, units
+from linkladder.app.backend import Backend
 from linkladder.app.experiment_text import about, question
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.experiments import ExperimentsScreen
 from linkladder.app.screens.results import summary_page
+from linkladder.errors import EnvironmentFault
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName
-from linkladder.plan import SHORT, Asked, builtin
+from linkladder.plan import AS_WRITTEN, SHORT, Asked, builtin
 from linkladder.verdicts import Verdict
 
 CONSOLE = (80, 25)
@@ -183,3 +186,59 @@ async def test_more_steps_are_asked_for_by_keys(monkeypatch: pytest.MonkeyPatch)
         await pilot.press("down")
         await until(pilot, "small transactions")
         assert "a  Also" not in seen(app), "what has no steps takes no more of them"
+
+
+class Slow:
+    """A backend that takes its time to read a plan, as a busy appliance does, until it is let go on."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.go_on, self.plan_of = threading.Event(), backend.plan
+        self.go_on.set()
+        self.refused: set[str] = set()
+
+    def plan(self, name: str, link: object, asked: Asked = AS_WRITTEN) -> Plan:
+        assert self.go_on.wait(20)
+        if name in self.refused:
+            raise EnvironmentFault(f"plan {name} cannot be read")
+        return self.plan_of(name, link, asked)  # type: ignore[arg-type]
+
+
+async def test_enter_typed_ahead_never_begins_what_stood_there_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After r the run is to be on the next rung, and not on the one whose plan still stands there."""
+    backend = synth.settled()
+    slow = Slow(backend)
+    monkeypatch.setattr(backend, "plan", slow.plan)
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE, notifications=True) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "On same-vlan: 10.7.0.1 to 10.7.0.3")
+        begun: list[Plan] = []
+        monkeypatch.setattr(app, "climb", begun.append)
+        slow.go_on.clear()
+        await pilot.press("r", "enter")
+        await until(pilot, "Nothing was started: what it would")
+        slow.go_on.set()
+        await until(pilot, "On dc-link: 10.7.0.1 to 10.9.0.2")
+        assert begun == []
+        await pilot.press("enter")
+        await until(pilot, "The run is being started")
+        assert [r.name for r in begun[0].rungs] == ["dc-link"]
+
+
+async def test_what_cannot_be_read_as_asked_for_is_not_offered_as_it_was_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = synth.settled()
+    slow = Slow(backend)
+    monkeypatch.setattr(backend, "plan", slow.plan)
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "On same-vlan: 10.7.0.1 to 10.7.0.3")
+        page = experiments(app)
+        slow.refused = {"tune"}
+        page.action_thorough()
+        await until_true(pilot, lambda: not page.reading)
+        assert "tune" not in page.plans and "offload" in page.plans

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -95,3 +96,11 @@ async def test_leaving_does_not_wait_for_it() -> None:
         assert terminal.process.wait(PATIENCE) == 0, "a tenth of what the doctor takes"
     finally:
         terminal.close()
+
+
+async def test_a_console_too_narrow_for_a_trouble_s_title_has_the_rest_of_the_line() -> None:
+    found = synth.FINDINGS[:1]
+    trouble = replace(found[0], state=Health.BAD, title="the disk is full")
+    for width in range(-2, 90):
+        said = health_line((trouble,), found, False, width).plain
+        assert said.startswith("Health   1 of 2 checks needs you") and said.endswith("(d: details)")

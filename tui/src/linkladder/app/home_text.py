@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from linkladder.settings.overview import OnLoan
 
 WIDTH = 76  # characters of a line of words
+SHORTEST = 8  # characters of a trouble's title below which none of it is shown
 PEERS = 4  # most lines for peers
 LADDER = (  # as in linkladder.model, which is not imported here, so that the first frame comes sooner
     "localhost",
@@ -80,7 +81,9 @@ def health_line(
         tail = "looking at this machine ..."
     if wrong:
         room = width - len(out.plain) - len(tail) - (4 if one else 9)
-        out.append(f": {shorten(wrong[0].title, room, placeholder=' ...')}{'' if one else ', ...'}  ")
+        if room >= SHORTEST:
+            out.append(f": {shorten(wrong[0].title, room, placeholder=' ...')}{'' if one else ', ...'}")
+        out.append("  ")
     if tail:
         out.append(tail)
     else:

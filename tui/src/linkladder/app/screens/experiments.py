@@ -62,6 +62,7 @@ the other one or linkladder dies, a process of its own puts it back.
         self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
         self.pairs = LEAST_PAIRS
         self.also: tuple[str, ...] = ()  # what a staircase tries after its own steps
+        self.reading = False  # what stands here is not what was asked for last: nothing begins until it is
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Another rung can be chosen if the link has several and the plan names none; more steps, of what has steps."""
@@ -86,21 +87,28 @@ the other one or linkladder dies, a process of its own puts it back.
         if self.shown:
             self._tell(self.shown)
 
+    def read(self) -> None:
+        self.reading = True
+        self._read()
+
     @work(exclusive=True, group="experiments")
-    async def read(self) -> None:
+    async def _read(self) -> None:
         app = self.ladder_app
         await app.loaded.wait()
         link = await app.ask(app.backend.link)
         if link is None:
+            self.reading = False
             return
         self.rungs = self.rungs or rungs_to_try(link)
         self.refresh_bindings()
+        plans: dict[str, Plan] = {}  # what cannot be read as it is asked for now is not offered as it was before
         for name in SHORT:
             plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs, also=self.also))
             soonest = await app.ask(app.backend.soonest, plan) if plan else None
             vain = await app.ask(app.backend.vain, plan) if plan else None
             if plan and soonest is not None and vain is not None:
-                self.plans[name], self.soonest[name], self.vain[name] = plan, soonest, vain
+                plans[name], self.soonest[name], self.vain[name] = plan, soonest, vain
+        self.plans = plans
         box = self.query_one("#experiments", OptionList)
         chosen = box.highlighted or 0
         box.clear_options()
@@ -111,6 +119,7 @@ the other one or linkladder dies, a process of its own puts it back.
             takes = "not on this machine" if self.vain[name] else time if plan.rungs else "no address"
             box.add_option(Option(Text(f"{question(plan.title):<{wide}}  {takes}", no_wrap=True), id=name))
         box.highlighted = chosen
+        self.reading = False
 
     def action_next_rung(self) -> None:
         self.rungs = (*self.rungs[1:], *self.rungs[:1])
@@ -156,7 +165,9 @@ the other one or linkladder dies, a process of its own puts it back.
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
         app, plan = self.ladder_app, self.plans[str(event.option_id)]
-        if app.measuring:
+        if self.reading:
+            self.notify("Nothing was started: what it would do is still being read")
+        elif app.measuring:
             self.notify("A run is going on: it has to end first")
         elif why := self.vain[plan.name]:
             self.notify(f"Nothing was started: {why}", markup=False)
