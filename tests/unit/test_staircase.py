@@ -13,8 +13,9 @@ from linkladder import plan as plans
 from linkladder.engine.growth import grown
 from linkladder.judge import judge_rung
 from linkladder.judge.changes import changes, steps_to_come
-from linkladder.judge.staircase import landings, winner
+from linkladder.judge.staircase import landings, staircase, winner
 from linkladder.model import Document, Experiment, RungName, RungResult
+from linkladder.phrases.stairs import row
 from staircases import PLAN, STEPS, climb, climbed_with, measured
 
 
@@ -69,6 +70,11 @@ def test_a_change_that_failed_wins_nothing() -> None:
     _, more = grown(plan, RungName.SAME_VLAN, lambda: made)
     assert not any(e.settings for e, _ in more)
     assert phrases.staircase(landings(broken, changes(broken))) == "Staircase, near to far: 3.01 Gb/s as it is."
+    assert staircase(broken, changes(broken))[0] == (
+        "Staircase, near to far: 3.01 Gb/s as it is. With MTU 9000 every trial failed or was not borne out."
+    )
+    lone = replace(whole, experiments=tuple(replace(e, trials=e.trials[:1]) for e in whole.experiments))
+    assert [row(one)[2] for one in landings(lone, changes(lone))] == ["3.00 Gb/s", "6.00 Gb/s"], "no interval of one"
 
 
 @pytest.mark.parametrize(

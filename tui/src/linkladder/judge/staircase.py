@@ -91,10 +91,24 @@ def flights(found: Sequence[Landing]) -> list[tuple[Landing, ...]]:
 
 def staircase(rung: RungResult, changed: Sequence[Change], document: Document | None = None) -> tuple[str, ...]:
     """Sentences for each direction: which changes were kept, what they achieve, and what to set where."""
-    sentences = [phrases.staircase(mine) for mine in flights(landings(rung, changed))]
+    sentences = [phrases.staircase(mine, _silent(rung, mine[0])) for mine in flights(landings(rung, changed))]
     paths = [with_cards(path, document) if document else path for path in rung.paths]
     hosts = [end.facts for end in document.run.ends] if document else []
     return (*sentences, *phrases.to_set(_all_kept(rung, changed), paths, hosts))
+
+
+def _silent(rung: RungResult, one: Landing) -> tuple[str, ...]:
+    """What was tried in that landing's staircase and direction without a single trial that counts, in words."""
+    arms = {e.parameters.id: e.parameters for e in rung.experiments}
+    tried = [
+        e.parameters
+        for e in rung.experiments
+        if e.parameters.step and e.parameters.baseline in arms and e.trials and not any(t.ok for t in e.trials)
+    ]
+    mine = [
+        p for p in tried if (p.direction is Direction.DUPLEX) is one.both_ways and Direction(one.direction) in ways(p)
+    ]
+    return tuple(dict.fromkeys(phrases.difference(p, arms[p.baseline]) for p in mine))
 
 
 def with_cards(path: Path, document: Document) -> Path:

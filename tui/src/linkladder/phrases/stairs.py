@@ -25,8 +25,11 @@ def which_way(direction: str, both_ways: bool, paths: Sequence[Path] = ()) -> st
     return way(direction, paths) + (" while both ways are loaded" if both_ways else "")
 
 
-def staircase(landings: Sequence[Landing]) -> str:
-    """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'."""
+def staircase(landings: Sequence[Landing], silent: Sequence[str] = ()) -> str:
+    """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'.
+
+    `silent`: what was tried without a single trial that counts.
+    """
     parts: list[str] = []
     first, last = landings[0].bps, landings[0].bps
     for number, step in groupby(landings, key=lambda one: one.step):
@@ -41,7 +44,8 @@ def staircase(landings: Sequence[Landing]) -> str:
         last = won.bps if won else base.bps
     gained = first > 0 and any(one.kept and one.ratio for one in landings)
     times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if gained else ""
-    return f"Staircase, {direction_of(landings[0])}: {'; '.join(parts)}.{times}"
+    failed = f" With {' and with '.join(silent)} every trial failed or was not borne out." if silent else ""
+    return f"Staircase, {direction_of(landings[0])}: {'; '.join(parts)}.{times}{failed}"
 
 
 def begins_at(rung: str, p: Experiment, bps: float, run: str) -> str:
@@ -53,7 +57,8 @@ def row(one: Landing) -> tuple[str, ...]:
     """A line of a staircase's table, under HEADS."""
     against = "" if one.answer is None else WORDS.get(one.answer, f"{100 * ((one.ratio or 1) - 1):+.1f} %")
     base = one.answer is None and one.ratio is None
-    spread = f"{units.rate(one.bps)} ({units.rate(one.low)} to {units.rate(one.high)})"
+    between = f" ({units.rate(one.low)} to {units.rate(one.high)})" if one.low < one.high else ""  # none of one repeat
+    spread = units.rate(one.bps) + between
     allowed = units.rate(one.ceiling_bps) if one.ceiling_bps else ""
     kept = "yes" if one.kept else "" if base else "no"
     return str(one.step), one.words, spread, against, allowed, kept
