@@ -102,6 +102,14 @@ def test_a_plan_that_changes_nothing_says_so() -> None:
     assert "Confines the tools to 1, 2 of the cores" in " ".join(about(builtin("sizing", cores=2)))
 
 
+def test_what_is_the_whole_machine_s_is_not_said_to_be_an_adapter_s() -> None:
+    told = " ".join(about(builtin("tune", asked=Asked(also=("lro=off", "congestion=htcp")))))
+    assert (
+        "Changes MTU 9000; LRO off, at both ends' adapters, and congestion control htcp, for all new connections of "
+        "both machines. Each change is on loan" in told
+    )
+
+
 def test_the_answer_is_read_with_the_verdict() -> None:
     document = synth.the_document()
     judged = judge_document(document)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import phrases, tools, units
 from linkladder import plan as plans
 from linkladder.model import Affinity, Experiment, Path, Plan, Protocol, Rung, Stair
@@ -25,10 +27,9 @@ def about(plan: Plan, soonest: float | None = None) -> list[str]:
     time = units.at_best(plans.soonest(plan) if soonest is None else soonest, plans.longest(plan))
     sentences = [f"Takes {time}, {units.plural(plans.trials(plan), 'trial')}.", *(_where(rung) for rung in plan.rungs)]
     arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
-    changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)
-    if changed:
+    if changed := _changed(arms):
         sentences.append(
-            f"Changes {'; '.join(changed)}, at both ends' adapters. Each change is on loan for one trial: what was "
+            f"Changes {changed}. Each change is on loan for one trial: what was "
             "there is written down first, and comes back whatever happens. What an adapter lacks or has is left out."
         )
     elif count := plans.restarts(plan):
@@ -60,6 +61,16 @@ def about(plan: Plan, soonest: float | None = None) -> list[str]:
         f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence."
     )
     return sentences
+
+
+def _changed(arms: Sequence[Experiment]) -> str:
+    """What is changed, and of what: an adapter of the path, or the whole machine for all that it sends meanwhile."""
+    lent = [e for e in arms if e.settings]
+    of_machine = dict.fromkeys(phrases.settings(e) for e in lent if any(one.of_machine for one in e.settings))
+    on_adapters = dict.fromkeys(phrases.settings(e) for e in lent if not any(one.of_machine for one in e.settings))
+    said = [f"{'; '.join(on_adapters)}, at both ends' adapters"] * bool(on_adapters)
+    said += [f"{'; '.join(of_machine)}, for all new connections of both machines"] * bool(of_machine)
+    return ", and ".join(said)
 
 
 def _where(rung: Rung) -> str:
