@@ -14,7 +14,9 @@ from judge_documents import document
 from linkladder import report
 from linkladder.judge import judge_document
 from linkladder.model import Command, Direction, Outcome, Role, TcpCounters
+from linkladder.phrases.stairs import row
 from linkladder.report import compared
+from linkladder.verdicts import Measured
 from test_changes import rung
 from test_staircase import climb
 
@@ -113,3 +115,35 @@ def test_the_json_carries_changes_and_staircase() -> None:
     told = json.loads("".join(report.json_pieces(MADE)))
     (rung,) = told["judgement"]["rungs"]
     assert len(rung["changes"]) == 5 and [one["kept"] for one in rung["staircase"]].count(True) == 3
+
+
+def test_each_row_of_the_picture_says_which_figure_it_is() -> None:
+    """Throughput needs no word; a longer round trip must not look like a gain, nor cores like what was carried."""
+    (judged,) = judge_document(document(rung(price=2.0))).rungs
+    (one,) = judged.changes
+    carried, *others = one.figures
+    assert carried.measured is Measured.GOODPUT
+    trip = replace(carried, measured=Measured.IDLE_RTT)
+    assert "TSO off: idle round trip" in texts(compared.intervals([("TSO off", [trip])]))
+    assert "TSO off: transactions" in texts(
+        compared.intervals([("TSO off", [replace(trip, measured=Measured.TRANSACTIONS)])])
+    )
+    assert "TSO off: cores at the sender" in texts(compared.intervals([("TSO off", others)])), "throughput was unknown"
+
+
+def test_an_arm_without_a_best_so_far_beside_it_is_not_taken_for_that() -> None:
+    base, tried, *_ = RESULT.experiments
+    failed = replace(base, trials=tuple(trials.changed(t, ok=False) for t in base.trials))
+    early = replace(tried, trials=tuple(replace(t, repeat=t.repeat + 50) for t in tried.trials))
+    for first, second, said in (
+        (failed, tried, "Staircase, near to far: nothing to compare MTU 9000 with."),
+        (base, early, "Staircase, near to far: 3.01 Gb/s as it is; nothing sure gained by MTU 9000."),
+    ):
+        made = document(replace(RESULT, experiments=(first, second)))
+        (judged,) = judge_document(made).rungs
+        assert said in judged.answers
+        jumbo = next(one for one in judged.staircase if one.words == "MTU 9000")
+        assert not jumbo.base and row(jumbo)[3::2] == ("not compared", "no")
+        assert (
+            "1. MTU 9000" in (shown := texts(compared.staircase(judged.staircase))) and "6.02 Gb/s, not kept" in shown
+        )

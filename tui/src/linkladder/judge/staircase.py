@@ -76,6 +76,7 @@ def landings(rung: RungResult, changed: Sequence[Change], deal: Contract | None 
                             figure.ratio if figure else None,
                             q.direction is Direction.DUPLEX,
                             _ceiling(q, rung, deal),
+                            base=not q.baseline,
                         )
                     )
     return tuple(found)

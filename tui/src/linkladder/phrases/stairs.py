@@ -31,11 +31,16 @@ def staircase(landings: Sequence[Landing], silent: Sequence[str] = ()) -> str:
     `silent`: what was tried without a single trial that counts.
     """
     parts: list[str] = []
-    first, last = landings[0].bps, landings[0].bps
-    for number, step in groupby(landings, key=lambda one: one.step):
-        base, *tried = step
-        if number == landings[0].step:
-            parts.append(f"{units.rate(base.bps)} as it is")
+    first = last = 0.0
+    for _, step in groupby(landings, key=lambda one: one.step):
+        arms = list(step)
+        base, tried = next((one for one in arms if one.base), None), [one for one in arms if not one.base]
+        if base is None:  # not one trial of it counts
+            parts.append(f"nothing to compare {' or '.join(one.words for one in tried)} with")
+            continue
+        if not first:
+            first = base.bps
+            parts.append(f"{units.rate(first)} as it is")
         won = next((one for one in tried if one.kept), None)
         if won and won.ratio:
             parts.append(f"{won.words} kept, {units.rate(won.bps)} ({100 * (won.ratio - 1):+.0f} %)")
@@ -55,10 +60,13 @@ def begins_at(rung: str, p: Experiment, bps: float, run: str) -> str:
 
 def row(one: Landing) -> tuple[str, ...]:
     """A line of a staircase's table, under HEADS."""
-    against = "" if one.answer is None else WORDS.get(one.answer, f"{100 * ((one.ratio or 1) - 1):+.1f} %")
-    base = one.answer is None and one.ratio is None
+    against = "" if one.base else "not compared" if one.answer is None else _against(one)
     between = f" ({units.rate(one.low)} to {units.rate(one.high)})" if one.low < one.high else ""  # none of one repeat
     spread = units.rate(one.bps) + between
     allowed = units.rate(one.ceiling_bps) if one.ceiling_bps else ""
-    kept = "yes" if one.kept else "" if base else "no"
+    kept = "yes" if one.kept else "" if one.base else "no"
     return str(one.step), one.words, spread, against, allowed, kept
+
+
+def _against(one: Landing) -> str:
+    return WORDS.get(one.answer or Answer.UNDECIDED, f"{100 * ((one.ratio or 1) - 1):+.1f} %")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.phrases import stairs
-from linkladder.phrases.changes import named
+from linkladder.phrases.changes import CARRIED, named
 from linkladder.printable import escape
 from linkladder.report.bundle_tables import Table
 from linkladder.report.svg import WIDTH, picture
@@ -33,8 +33,7 @@ def staircase(landings: Sequence[Landing]) -> str:
     for one in landings:
         if one.step != step:
             step, y = one.step, y + 10
-        base = one.answer is None and one.ratio is None
-        word = "best so far" if base else "kept" if one.kept else "not kept"
+        word = "best so far" if one.base else "kept" if one.kept else "not kept"
         name = f"{one.step}. {one.words}"
         shade = "0.9" if one.kept else "0.35"
         middle = y + 7
@@ -66,14 +65,15 @@ def table(landings: Sequence[Landing]) -> Table:
 def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]], which_way: str = "") -> str:
     """For each change the ratio to the unchanged arm with its interval; a vertical line marks 'no change'.
 
-    Of a change's figures the first is drawn, which the experiment asked for, and below it each other one that differs.
+    Of a change's figures the one is drawn which the experiment asked for, and below it each other one that differs;
+    both are named but for throughput.
     `which_way`: their direction, where other pictures show others.
     """
     rows = [
-        (name if n == 0 else named(f, figures), n > 0, f)
+        (_named(name, f, figures), f.measured not in CARRIED, f)
         for name, figures in changed
-        for n, f in enumerate(figures)
-        if f.ratio and f.low and f.high and (n == 0 or f.answer is Answer.DIFFERS)
+        for f in figures
+        if f.ratio and f.low and f.high and (f.measured in CARRIED or f.answer is Answer.DIFFERS)
     ]
     if not rows:
         return ""
@@ -99,6 +99,14 @@ def intervals(changed: Sequence[tuple[str, Sequence[ChangedFigure]]], which_way:
     did = f"What each change did{f', {which_way}' if which_way else ''}"
     title = f"{did}, with its interval, and what else differs; the line is no change"
     return picture(title, bottom + 6, description, parts)
+
+
+def _named(name: str, f: ChangedFigure, figures: Sequence[ChangedFigure]) -> str:
+    """The change, or of its other figures what it is; with the change where that has no row of its own."""
+    if f.measured is Measured.GOODPUT:
+        return name
+    below_it = f.measured not in CARRIED and any(one.measured in CARRIED for one in figures)
+    return named(f, figures) if below_it else f"{name}: {named(f, figures)}"
 
 
 def _by_how_much(f: ChangedFigure) -> str:

@@ -22,6 +22,7 @@ class Landing:
     ratio: float | None = None
     both_ways: bool = False  # whether the other direction was loaded at the same time
     ceiling_bps: float | None = None  # of this direction, at the MTU that this arm has
+    base: bool = False  # whether it is the best so far, beside which the others of its step were tried
 
 
 @dataclass(frozen=True)
