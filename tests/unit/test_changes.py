@@ -353,3 +353,14 @@ def test_a_change_with_which_every_trial_failed_is_not_passed_over() -> None:
     assert phrases.briefly([("MTU 9000", "1 stream", one)]) == (
         "MTU 9000: nothing to compare, in 0 of 6 pairs (1 stream).",
     )
+
+
+def test_the_pair_that_decides_is_named_by_its_repeat_though_an_earlier_one_failed() -> None:
+    """As the report and the CSV number the trials: an outlier in repeat 9 is there, whichever pairs are left."""
+    gains = [1 + percent / 100 for percent in (3, 4, 3, 3, 2, 4, 3, 2, -60, 3, 5, 4, 3)]
+    a, b = rung((940e6,) * 13, tuple(940e6 * gain for gain in gains)).experiments
+    lost = replace(b, trials=tuple(trials.changed(t, ok=t.repeat != 2) for t in b.trials))
+    for arm_b, pairs in ((b, 13), (lost, 12)):
+        (one,) = changes(RungResult(RungName.DC_LINK, experiments=(a, arm_b)))
+        assert (one.pairs, one.figures[0].outlier) == (pairs, 9)
+        assert ", as pair 9 decides" in phrases.changes.figure(one.figures[0])

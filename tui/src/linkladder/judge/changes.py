@@ -34,7 +34,7 @@ class _Arms:
     a: Experiment
     b: Experiment
     way: Direction
-    good: int
+    good: tuple[int, ...]  # the repeats of which both trials are good, as people count them
     void: int  # pairs in which a trial failed
     figures: dict[Measured, Pairs]
     uncompared: tuple[Uncompared, ...] = ()
@@ -127,7 +127,8 @@ def _arms(a: ExperimentResult, b: ExperimentResult, way: Direction) -> _Arms:
             figures[one.measured] = Pairs([x for x, _ in known], [y for _, y in known], one.band, one.least)
         elif known:
             lacking.append(Uncompared(one.measured, len(pairs) - len(known), zero))
-    return _Arms(a.parameters, b.parameters, way, len(pairs), void, figures, tuple(lacking))
+    good = tuple(x.repeat + 1 for x, _ in pairs)
+    return _Arms(a.parameters, b.parameters, way, good, void, figures, tuple(lacking))
 
 
 def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Change:
@@ -143,14 +144,14 @@ def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Ch
             found.high,
             found.confidence,
             found.more_pairs,
-            found.outlier,
+            arms.good[found.outlier - 1] if found.outlier else None,
             found.rank_p,
             math.exp(floors[measured]) if floors.get(measured) else None,
         )
         for measured, found in answers.items()
     )
     planned = min(arms.a.repeats, arms.b.repeats)
-    return Change(arms.b.id, arms.a.id, str(arms.way), arms.good, arms.void, figures, planned, arms.uncompared)
+    return Change(arms.b.id, arms.a.id, str(arms.way), len(arms.good), arms.void, figures, planned, arms.uncompared)
 
 
 def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialResult, TrialResult]], int]:

@@ -200,7 +200,7 @@ class ChangedFigure:
     high: float | None = None
     confidence: float = 0.95
     more_pairs: int | None = None  # if undecided: how many more pairs would decide in 4 of 5 cases; None if too many
-    outlier: int | None = None  # if two tests disagree: the most extreme pair, from 1, if it decides the answer
+    outlier: int | None = None  # if two tests disagree: the repeat, from 1, of the most extreme pair, if it decides
     rank_p: float | None = None  # of the exact signed-rank test, from eight pairs on
     floor: float | None = None  # the ratio that the unchanged setting may have to itself; no smaller change is told
 
