@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import io
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import trials
 from judge_documents import document
 from linkladder import host, keeping, privilege, wire
 from linkladder import plan as plans
+from linkladder.commands import keep_settings, measuring
 from linkladder.commands.keep_settings import keep, keep_what_won
 from linkladder.errors import UsageError
 from linkladder.judge import judge_rung
@@ -26,6 +28,7 @@ from linkladder.model import (
     Path,
     RungName,
     RungResult,
+    RunState,
     Setting,
     SettingKind,
 )
@@ -252,3 +255,22 @@ def test_a_run_that_ends_with_nothing_won_says_so_and_is_no_error(capsys: pytest
     made = replace(document(result), run=replace(document(result).run, plan=plan))
     assert keep_what_won(made) == 0
     assert capsys.readouterr().out == "nothing was surely better: nothing is kept\n"
+
+
+@pytest.mark.parametrize(("state", "asked"), [(RunState.COMPLETE, 1), (RunState.INCOMPLETE, 0)])
+def test_a_failed_trial_does_not_keep_tune_from_asking(
+    monkeypatch: pytest.MonkeyPatch, state: RunState, asked: int
+) -> None:
+    """It voids its own pair; the exit status still says that a trial failed."""
+    kept: list[object] = []
+
+    async def measured(*_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(state=state, run_id="run1")
+
+    monkeypatch.setattr(measuring.process, "measure", measured)
+    monkeypatch.setattr(measuring, "_result", lambda *_: 1)
+    monkeypatch.setattr(measuring, "Store", lambda _: SimpleNamespace(load=lambda run, output: run))
+    monkeypatch.setattr(keep_settings, "keep_what_won", lambda made: kept.append(made) or 0)
+    args = argparse.Namespace(quiet=True, json=None, keep=True, note="")
+    assert measuring._measure(args, plans.read_plan(PLAN), None) == 1
+    assert kept == ["run1"] * asked
