@@ -128,6 +128,17 @@ def test_no_baseline_lends_the_loopback_anything() -> None:
         plans.read_plan(f'{HEAD}rungs = "localhost"\n{keys}')
 
 
+@pytest.mark.parametrize(
+    "keys", ['settings = {kind = "tso", value = "on"}\nbaseline = true', "steps = [{streams = 2}]"]
+)
+def test_a_rung_that_is_named_twice_is_one(keys: str) -> None:
+    """It is no second experiment that would be compared once more, and its repeats are not twice as many."""
+    once, twice = (
+        plans.read_plan(f"{HEAD}rungs = {rungs}\n{keys}\n") for rungs in ('"dc-link"', '["dc-link", "dc-link"]')
+    )
+    assert plans.trials(once) == plans.trials(twice) == 12
+
+
 def test_another_tool_in_a_baseline_or_a_step_is_compared_where_it_can_do_the_same() -> None:
     for keys in ('baseline = {tool = "iperf3"}', 'steps = [{tool = ["iperf", "netperf"]}]'):
         assert {e.tool for e in plans.read_plan(f"{HEAD}{LOAD}{keys}\n").rungs[0].experiments} >= {"iperf"}

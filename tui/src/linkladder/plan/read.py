@@ -218,7 +218,7 @@ class Reader:
             ExperimentKeys(values, fail, self.asked.pairs).check()
             steps = values.pop("steps", ())
             compares = False
-            for name in values.pop("rungs", list(RungName)):
+            for name in dict.fromkeys(values.pop("rungs", list(RungName))):
                 made = multiply(values, contract, cores, name, to_climb=bool(steps))
                 refuse_unrunnable(made, fail)
                 compares = compares or bool(made)
