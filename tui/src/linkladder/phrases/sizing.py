@@ -13,10 +13,7 @@ from linkladder.verdicts import Spread
 
 def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mapping[int, Spread], wanted: float) -> str:
     """`enough`: the fewest cores whose interval lies above the wanted rate; None if no number reaches it."""
-    table = ", ".join(
-        f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})"
-        for cores, s in by_cores.items()
-    )
+    table = ", ".join(f"{cores}: {units.rate(s.median)} ({_how_sure(s)})" for cores, s in by_cores.items())
     answer = (
         f"{units.plural(enough, 'core')} at each end carr{'ies' if enough == 1 else 'y'}"
         if enough
@@ -25,6 +22,10 @@ def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mappi
     lent = f", {settings(load)}" if load.settings else ""
     said = f"{streams(load.streams)}{lent}, {way(direction)}"
     return f"Cores, {said}: {answer} the {units.rate(wanted)} that are needed. By cores: {table}."
+
+
+def _how_sure(s: Spread) -> str:
+    return f"{units.rate(s.low)} to {units.rate(s.high)}" if s.count > 1 else "one repeat"
 
 
 def worse_with_streams(cores: int, less: float, many: int, few: int, direction: str) -> str:
