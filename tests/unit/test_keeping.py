@@ -271,6 +271,6 @@ def test_a_failed_trial_does_not_keep_tune_from_asking(
     monkeypatch.setattr(measuring, "_result", lambda *_: 1)
     monkeypatch.setattr(measuring, "Store", lambda _: SimpleNamespace(load=lambda run, output: run))
     monkeypatch.setattr(keep_settings, "keep_what_won", lambda made: kept.append(made) or 0)
-    args = argparse.Namespace(quiet=True, json=None, keep=True, note="")
+    args = argparse.Namespace(call=None, quiet=True, json=None, keep=True, note="")
     assert measuring._measure(args, plans.read_plan(PLAN), None) == 1
     assert kept == ["run1"] * asked
