@@ -220,6 +220,7 @@ def test_patch_level_and_packages_are_told(machine: None, monkeypatch: pytest.Mo
         (f"pinned {'c' * 40} {'d' * 64}", Health.OK, f"pinned: commit {'c' * 40}, files {'d' * 64}"),
         (f"unpinned {'c' * 40} {'d' * 64}", Health.WARN, f"not pinned: built of commit {'c' * 40}"),
         ("unpinned unknown", Health.WARN, "not pinned: built of a tree of unknown commit"),
+        ("of a build that says more than we read", Health.WARN, "not pinned: built of commit a"),
         ("given as packages", Health.WARN, "not pinned: built of given sets or packages"),
         ("released 15.1-RELEASE", Health.WARN, "FreeBSD 15.1-RELEASE as it was released, without the security patches"),
     ],

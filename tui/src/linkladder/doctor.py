@@ -266,7 +266,7 @@ def _origins() -> Iterator[Finding]:
     for line in lines:
         what, _, said = line.partition(" ")
         if what in titles:
-            yield _origin(titles[what], *said.split(" "))
+            yield _origin(titles[what], *said.split(" ", 2))  # a later build may say more
 
 
 def _origin(title: str, how: str, which: str = "", files: str = "") -> Finding:
