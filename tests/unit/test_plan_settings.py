@@ -105,7 +105,6 @@ MEMBER = '{kind = "member", value = 1, from = 4, until = 8}'
         ),
         ('affinity = "away"\nbaseline = {cores = 2}', 6, "baseline: expected cores or affinity, not both"),
         (f"baseline = {{settings = [{MEMBER}]}}", 5, "baseline: expected no member down here"),
-        ("steps = [{streams = 1}]", 5, "steps: expected something in the first that it does not begin with"),
         ('steps = [{tool = ["netperf", "ping"]}]', 5, "steps: expected a tool for protocol tcp"),
         ("steps = [{sessions = [2, 4]}]", 5, "steps: sessions has no meaning for iperf tcp"),
         ('steps = [{cores = 2}, {affinity = ["away"]}]', 5, "steps: expected cores or affinity, not both"),

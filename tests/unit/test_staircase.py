@@ -119,7 +119,7 @@ def test_a_step_at_one_end_leaves_what_won_at_the_other() -> None:
     near, far = ('{kind = "tso", value = "off", ends = "' + end + '"}' for end in ("near", "far"))
     base, tried = grown_from(f"steps = [{{settings = [{near}]}}, {{settings = [{far}]}}]", "TSO off at the near end")
     assert phrases.settings(base) == "TSO off at the near end"
-    assert phrases.settings(tried) == "TSO off"
+    assert phrases.settings(tried) == "TSO off at the near end, TSO off at the far end"
     assert phrases.difference(tried, base) == "TSO off at the far end"
     assert phrases.difference(base, tried) == "TSO off at the far end no more"
     assert phrases.beside(tried, base) == "1 stream, TSO off at the near end"
@@ -142,3 +142,23 @@ def test_a_step_wins_nothing_if_nobody_knows_what_one_way_carried() -> None:
     _, result = climbed_with(plan, lambda e, way: 1e9 * e.streams if way == "forward" else 0.0)
     arms = plans.present_step(plan.rungs[0], plan.rungs[0].stairs[0])
     assert winner(changes(result), arms) == arms[0]
+
+
+def test_a_first_step_that_tries_what_it_begins_with_is_passed_over() -> None:
+    """Six trials of one arm answer nothing."""
+    keys = 'rungs = "same-vlan"\nsteps = [{streams = [1]}, {streams = [2]}]'
+    (rung,) = plans.read_plan(f'name = "p"\n[[experiment]]\n{keys}\n').rungs
+    assert [(e.streams, e.step) for e in rung.experiments] == [(1, 1), (2, 1)]
+    assert plans.trials(rung) == 12 and not rung.stairs[0].steps
+
+
+def test_as_many_settings_as_both_ends_may_win_one_by_one_are_counted() -> None:
+    """An end takes 16 at once, and each end may have its own of a kind."""
+    kinds = ("tso", "lro", "gso", "gro", "rxcsum", "txcsum", "sack", "ecn", "stack-tso")
+    steps = [
+        f'{{settings = {{kind = "{kind}", value = "off", ends = "{end}"}}}}'
+        for kind in kinds
+        for end in ("near", "far")
+    ]
+    with pytest.raises(plans.PlanError, match="settings: expected at most 16, got 18"):
+        plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\nsteps = [{", ".join(steps)}]\n')

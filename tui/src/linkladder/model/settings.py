@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -368,12 +368,19 @@ def together(alone: Iterable[Setting]) -> tuple[Setting, ...]:
 
 def merged(before: Iterable[Setting], more: Iterable[Setting]) -> tuple[Setting, ...]:
     """What holds once `more` is made where `before` holds: the rest of it stays, also at the other end."""
+    more = tuple(more)
     later = by_end(more)
-    kept = (one for key, one in by_end(before).items() if key not in later)
-    return together((*kept, *later.values()))
+    return (*_where(before, lambda one: (one.kind, one.ends[0]) not in later), *more)
 
 
 def beyond(settings: Iterable[Setting], others: Iterable[Setting]) -> tuple[Setting, ...]:
     """What of the first is not among the others, at the end where it is not."""
     there = by_end(others)
-    return together(one for key, one in by_end(settings).items() if there.get(key) != one)
+    return tuple(_where(settings, lambda one: there.get((one.kind, one.ends[0])) != one))
+
+
+def _where(settings: Iterable[Setting], so: Callable[[Setting], bool]) -> Iterator[Setting]:
+    """The settings at those of their ends at which that is so of them alone."""
+    for one in settings:
+        if ends := tuple(end for end in one.ends if so(replace(one, ends=(end,)))):
+            yield replace(one, ends=ends)

@@ -226,8 +226,6 @@ class Reader:
                     if any(stair.first.direction is first.direction for stair in stairs[name]):
                         fail("steps", f"expected one staircase a direction on {name}")
                     arms, stair = first_step(first, steps)
-                    if len(arms) < 2 and not first.strongest:
-                        fail("steps", "expected something in the first that it does not begin with")
                     refuse_unrunnable((*arms, *possible_arms(arms, stair)), fail)
                     stairs[name].append(stair)
                     per_rung[name] = joined(per_rung[name], arms, fail)

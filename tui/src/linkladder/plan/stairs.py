@@ -31,7 +31,11 @@ def first_step(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tupl
         for step in steps
     )
     stair = Stair(replace(first, step=1), options[1:])
-    return _level(stair.first, stair.first, options[0]), stair
+    arms = _level(stair.first, stair.first, options[0])
+    if len(arms) < 2 and not first.strongest:  # it would try what the staircase begins with
+        later, after = next_step(stair, replace(first, step=0))
+        return (later, after) if later else (arms, stair)
+    return arms, stair
 
 
 def possible_arms(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment, ...]:
@@ -40,7 +44,8 @@ def possible_arms(arms: Sequence[Experiment], stair: Stair) -> tuple[Experiment,
     lent: dict[SettingKind, tuple[Setting, ...]] = {}
     for e in (*arms, *later):
         for kind in {one.kind for one in e.settings}:
-            lent[kind] = max(lent.get(kind, ()), tuple(one for one in e.settings if one.kind is kind), key=len)
+            mine, before = tuple(one for one in e.settings if one.kind is kind), lent.get(kind, ())
+            lent[kind] = max(before, mine, merged(before, mine), key=len)  # of one kind each end may have its own
     return (*later, replace(stair.first, settings=tuple(one for some in lent.values() for one in some)))
 
 
