@@ -169,8 +169,8 @@ def test_one_that_misses_an_end_keeps_the_secret_and_says_what_is_missing(world:
         (("--ends", "3"), "by a site secret"),
         (("--secret-file", "s", "--ends", "1"), "2 to 99 ends"),
         (("--secret-file", "s", "--ends", "3", "192.0.2.1"), "not by an address"),
-        (("--secret-file", "s", "--wait", "20"), "longer than the window"),
-        (("--secret-file", "s", "--wait", "nan"), "longer than the window"),
+        (("--secret-file", "s", "--wait", "20"), "at most the 10 that the window is open"),
+        (("--secret-file", "s", "--wait", "nan"), "above 0"),
     ],
 )
 def test_what_makes_no_site(words: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 from judge_documents import GOOD, F, R, both, document, link_pings, tcp, trial, udp
 from linkladder import phrases
@@ -70,18 +69,3 @@ def test_a_figure_is_told_with_its_unit() -> None:
     said = [phrases.compared(f) for f in compare(run(1), run(2)).figures]
     assert any("cores at the sender 1.0" in text for text in said) and any("ms (" not in text for text in said)
     assert any("one repeat each" in text and "loss 0 %" in text for text in said)
-
-
-def test_rounded_figures_that_do_not_scatter_at_all_show_no_noise_to_differ_beyond() -> None:
-    """Loss in three repeats of 0.00 % each, then of 0.05 % each: how far the next one would be off, nobody knows."""
-
-    def lossy(share: float) -> Document:
-        paced = udp(F, 5e8, 5e8 * (1 - share))
-        repeats = tuple(replace(paced.trials[0], id=f"t{n}", repeat=n) for n in range(3))
-        return document(link_pings(pings(4.0, 1), replace(paced, trials=repeats)))
-
-    (f,) = [f for f in compare(lossy(0.0), lossy(0.0005)).figures if f.measured is Measured.LOSS]
-    assert (f.answer, f.noise) == (Answer.UNDECIDED, None)
-    assert "(repeats that do not scatter at all)" in phrases.compared(f)
-    (f,) = [f for f in compare(lossy(0.0), lossy(0.0)).figures if f.measured is Measured.LOSS]
-    assert f.answer is Answer.SAME

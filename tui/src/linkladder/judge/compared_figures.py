@@ -100,10 +100,6 @@ def _idle(good: list[TrialResult]) -> list[float]:
 def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> ComparedFigure:
     rung, _, way, measured = key
     change, noise = difference(left.values, right.values, confidence)
-    if change and not noise:
-        noise = (
-            None  # round trips, cores and losses are rounded: equal to the last digit, they show nothing of the noise
-        )
     before = statistics.fmean(left.values)
     share, least = BANDS[measured]
     band = max(share * before, least)

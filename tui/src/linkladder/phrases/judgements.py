@@ -84,9 +84,7 @@ def short_list(texts: list[str], most: int, what: str) -> list[str]:
 
 
 def single(first: int, second: int) -> str:
-    """Why a setting's noise is not known, by how many repeats each of two runs has: a single one, or equal ones."""
-    if min(first, second) > 1:
-        return "repeats that do not scatter at all"
+    """Which of two runs has a single repeat of a setting, by how many each has; at least one of them has."""
     if first == second:
         return "one repeat each"
     return f"one repeat in the {'first' if first < second else 'second'} run"
