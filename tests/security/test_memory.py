@@ -28,7 +28,8 @@ from linkladder.trust import peers, sshd
 from pairing_ends import a_key
 from world import wait_for
 
-NETPERF = programs.find("netperf") or ""
+OWN = Path(__file__).parents[2] / ".work/netperf/usr/bin/netperf"  # where build.sh puts it
+NETPERF = programs.find("netperf") or (str(OWN) if OWN.exists() else "")
 HERE, KEY = "127.0.0.1", "0123456789abcdef" * 2
 TALKERS, EACH = 12, 34 << 20
 # All that is kept, and one answer on its way: as bytes, text, JSON, line, what waits to be sent, and what goes late.
@@ -185,7 +186,10 @@ async def test_a_tool_has_the_memory_that_its_experiment_needs_and_no_more(own_s
 
 
 @pytest.mark.skipif(not NETPERF, reason="needs netperf")
-async def test_netserver_takes_no_memory_that_its_own_client_asks_it_for(own_state: Path) -> None:
+async def test_netserver_takes_no_memory_that_its_own_client_asks_it_for(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINKLADDER_TOOLS_PATH", str(Path(NETPERF).parent))
     end = Service(lambda event: None, Caller.PEER, "eve")
     client = None
     try:
