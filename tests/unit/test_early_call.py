@@ -14,13 +14,16 @@ from pathlib import Path as File
 import pytest
 
 from linkladder import cli, wire
+from linkladder import plan as plans
 from linkladder.commands import early_call, measuring
 from linkladder.peer import connector, ends
 from linkladder.peer.piped import Piped
+from linkladder.run import process
 from linkladder.trust import calling, peers
 
 HELLO = wire.answer(1, wire.HelloReply(wire.PROTOCOL, "", "beta", "", {}, (), None, 1)).decode()
 AGENT = f"import sys; sys.stdin.readline(); print({HELLO!r}, end='', flush=True); sys.stdin.read()"
+ALONE = 'name = "here"\n[[experiment]]\nrungs = ["localhost"]\n'
 PEER = peers.Peer("beta", ("192.0.2.1", "192.0.2.2"), "", "")
 
 
@@ -152,6 +155,28 @@ async def test_the_connector_goes_on_with_the_call(known: list[peers.Peer], monk
     assert far.hello.name == "beta" and far.address == "192.0.2.1" and is_there(program)
     await far.close()
     assert not is_there(program)
+
+
+async def test_a_call_at_an_address_that_is_not_chosen_is_hung_up_on_before_the_run(
+    known: list[peers.Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would go on beside the tests, over a card that they may load."""
+    monkeypatch.setattr(connector.peers, "find", lambda name: PEER)
+    monkeypatch.setattr(connector, "in_order", lambda *_: iter(("192.0.2.2",)))
+    call = calling.call()
+    assert call and call._channel
+    program = call._channel
+    far = await connector.Connector(called=call)("beta")
+    assert far.address == "192.0.2.2" and not is_there(program)
+    await far.close()
+
+
+async def test_a_plan_without_the_peer_that_was_called_hangs_up_on_it(known: list[peers.Peer]) -> None:
+    call = calling.call()
+    assert call and call._channel
+    program = call._channel
+    async with process._peers(plans.read_plan(ALONE), call, call=True):
+        assert not is_there(program)
 
 
 async def test_a_call_that_fails_is_explained_as_any_channel_that_fails() -> None:

@@ -26,8 +26,8 @@ warmup = 0
 """
 
 
-@pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here")
-def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+def two_of_three() -> str:
+    """A run that ended after two of its three trials."""
     store = Store(state.folder())
     plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
     run = store.begin(plan)
@@ -35,6 +35,12 @@ def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> 
         store.keep_trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
     store.finish(run, RunState.INCOMPLETE)
     store.close()
+    return run
+
+
+@pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here")
+def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    run = two_of_three()
     assert cli.main(["run", "--resume", "last"]) == 0
     said = capsys.readouterr().err
     assert f"run {run}: plan three, 3 trials, 2 measured already, about 2 s for the rest" in said, said
@@ -90,13 +96,7 @@ def test_a_rung_of_which_trials_are_left_out_ends_with_the_others() -> None:
 
 
 def test_the_dry_run_of_the_rest_says_what_is_measured_already(capsys: pytest.CaptureFixture[str]) -> None:
-    store = Store(state.folder())
-    plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
-    run = store.begin(plan)
-    for exp in plan.rungs[0].experiments[:2]:
-        store.keep_trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
-    store.finish(run, RunState.INCOMPLETE)
-    store.close()
+    run = two_of_three()
     assert cli.main(["run", "--resume", "last", "--dry-run"]) == 0
     assert f"of all this 2 trials of run {run} will not be measured again" in capsys.readouterr().out
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from linkladder import host
@@ -54,13 +55,23 @@ class Connector:
         del self._begun[name]
         return far
 
+    async def _begun_call(self, name: str, address: str) -> subprocess.Popen[bytes] | None:
+        """The call to this peer at this address; one at another address is ended, as tests may load that."""
+        call = self._called
+        if call is None or call.name != name:
+            return None
+        self._called = None
+        begun = call.taken(name, address)
+        await asyncio.to_thread(call.end)
+        return begun
+
     async def _connect(self, name: str) -> FarEnd:
         peer = peers.find(name)
         silent = {address for one, address in self._silent if one == name}
         order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))
         failures: list[LinkladderError] = []
         while (address := await asyncio.to_thread(next, order, None)) is not None:
-            begun = self._called.taken(name, address) if self._called else None
+            begun = await self._begun_call(name, address)
             argv = peers.ssh_command(peer, address or None)
             try:
                 far = await FarEnd.open(name, argv, socket.gethostname(), begun)

@@ -157,6 +157,8 @@ async def measure(
 @contextlib.asynccontextmanager
 async def _peers(plan: Plan, called: Call | None, *, call: bool) -> AsyncIterator[Connector]:
     """The connections to the plan's peers, which are called at once or when they are needed."""
+    if called and called.name not in plan.peers:  # nobody will take the call
+        await asyncio.to_thread(called.end)
     to_peers = Connector([path for rung in plan.rungs for path in rung.paths], called)
     try:
         if call:
