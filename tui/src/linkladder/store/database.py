@@ -34,7 +34,7 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import raw, recovery, versions
+from linkladder.store import cells, raw, recovery, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.recovery import run_state
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary, escaped, summaries
@@ -95,6 +95,7 @@ class Store:
             versions.bring_up(self._db, self.folder)
         except ValueError as error:
             raise NewerDatabase("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
+        self._db.row_factory = cells.row_factory(self._db, recovery.TABLES)
 
     def close(self) -> None:
         self._db.close()
@@ -186,7 +187,7 @@ class Store:
     def note(self, run_id: str, text: str) -> None:
         with self._transaction() as db:
             row = db.execute("SELECT notes FROM runs WHERE id = ?", (run_id,)).fetchone()
-            notes = [*json.loads(row[0]), text[:2000]]
+            notes = [*recovery.stored_json(row[0], list), text[:2000]]
             db.execute("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run_id))
 
     def finish(
@@ -311,7 +312,9 @@ class Store:
         plan = _load(Plan, plan_text, schema)
         rows = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
         ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)
-        info = RunInfo(run, started, plan, run_state(state), ended, version, ends, tuple(json.loads(notes)))
+        info = RunInfo(
+            run, started, plan, run_state(state), ended, version, ends, tuple(recovery.stored_json(notes, list))
+        )
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         place = laid_on_disk.Shelf(self.folder, partial(explained, self.folder))
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
@@ -327,7 +330,7 @@ class Store:
             paths, evidence, unavailable = stored.get(asked.name, (_dump(asked.paths), None, ""))
             experiments = tuple(summed(e, trials.get((asked.name, e.id), [])) for e in asked.experiments)
             seen = _load(Evidence, evidence, schema) if evidence else None
-            taken = tuple(formats.record(Path, path, schema) for path in json.loads(paths))
+            taken = tuple(formats.record(Path, path, schema) for path in recovery.stored_json(paths, list))
             rungs.append(RungResult(asked.name, taken, experiments, seen, unavailable))
         return Document(info, tuple(rungs))
 
@@ -358,4 +361,4 @@ def _dump(record: Any) -> str:
 
 def _load(kind: type[Any], text: str, schema: str) -> Any:
     """Read a record in the schema with which the run was stored, which may be an older one."""
-    return formats.record(kind, json.loads(text), schema)
+    return formats.record(kind, recovery.stored_json(text, dict), schema)

@@ -12,17 +12,24 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from linkladder import damage, packing, units
 from linkladder.migrations import MIGRATIONS, migrate
 from linkladder.model import RunState
+from linkladder.store import cells
 
 NAME = "linkladder.db"
 MARK = ".linkladder.db.damaged"  # exists if a read found damage; the next start then recovers
 TABLES = ("runs", "hosts", "rungs", "trials")  # tables that others refer to come first
 GAP = 50_000  # successive numbers without a row after which reading stops, as the last number may be unreadable
 BROKEN = 1000  # successive unreadable rows after which reading the table stops
-RECORDS = {"runs": ("plan", "notes"), "hosts": ("facts",), "rungs": ("path", "paths", "evidence")}  # columns of JSON
+# Columns of JSON, and what each holds.
+RECORDS: dict[str, dict[str, type]] = {
+    "runs": {"plan": dict, "notes": list},
+    "hosts": {"facts": dict},
+    "rungs": {"path": dict, "paths": list, "evidence": dict},
+}
 PATIENCE = 2.0  # seconds to wait for other processes to close the database
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 # What reading a broken file raises; Python finds no text in an error of SQLite that quotes a spoilt table definition.
@@ -52,6 +59,14 @@ def sqlite_code(error: BaseException) -> int:
 def text(stored: bytes) -> str:
     """A column's text; a spoilt byte in it costs that character, and not every run that is read with it."""
     return stored.decode("utf-8", "replace")
+
+
+def stored_json(stored: str, kind: type) -> Any:
+    """The value of a column of JSON; of another kind than is ever stored there it is damaged."""
+    found = json.loads(stored)
+    if not isinstance(found, kind):
+        raise Gone(f"{stored[:20]} is stored where something else was written")
+    return found
 
 
 def run_state(stored: object) -> RunState:
@@ -148,10 +163,12 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
         target.execute("BEGIN")
         for table in TABLES:
             names = [row[1] for row in target.execute(f"PRAGMA table_info({table})")]
+            readers = cells.of_table(target, table)
             into = f"INSERT OR IGNORE INTO {table} ({','.join(names)}) VALUES ({','.join('?' * len(names))})"
             for row in _rows(source, table, names):
-                whole = row is not None and _sound(table, dict(zip(names, row, strict=True)))
-                kept[table] += target.execute(into, row).rowcount if whole and row else 0
+                made = cells.mended(readers, names, row) if row else ()
+                whole = bool(made) and _sound(table, dict(zip(names, made, strict=True)))
+                kept[table] += target.execute(into, made).rowcount if whole else 0
                 lost += not whole
         for table in TABLES[1:]:  # a row whose run is lost is of no use
             gone = target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)").rowcount
@@ -207,9 +224,9 @@ def _sound(table: str, row: dict[str, object]) -> bool:
         if table == "trials":
             blob = row["result"]
             packing.unpack(blob if isinstance(blob, bytes) else b"")
-        for name in RECORDS.get(table, ()):
+        for name, kind in RECORDS.get(table, {}).items():
             if (text := row.get(name)) is not None:
-                json.loads(str(text))
-    except (zlib.error, ValueError):
+                stored_json(str(text), kind)
+    except (*SPOILT, ValueError):
         return False
     return True

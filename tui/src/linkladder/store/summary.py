@@ -92,7 +92,7 @@ def summaries(db: sqlite3.Connection, words: Sequence[str], limit: int) -> list[
 
 def _counts(db: sqlite3.Connection, of_these: str, given: tuple[object, ...]) -> dict[str, _Counted]:
     query = (
-        "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
+        "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END) goodput"
         f" FROM trials {of_these} GROUP BY run, rung, weight"
     )
     found: dict[str, _Counted] = {}
