@@ -16,7 +16,7 @@ from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.staircase import landings, staircase, winner
 from linkladder.model import Document, Experiment, RungName, RungResult
 from linkladder.phrases.stairs import row
-from staircases import PLAN, STEPS, climb, climbed_with, measured
+from staircases import PATHS, PLAN, STEPS, climb, climbed_with, measured
 
 
 def test_each_step_is_built_on_what_won() -> None:
@@ -162,3 +162,20 @@ def test_as_many_settings_as_both_ends_may_win_one_by_one_are_counted() -> None:
     ]
     with pytest.raises(plans.PlanError, match="settings: expected at most 16, got 18"):
         plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\nsteps = [{", ".join(steps)}]\n')
+
+
+def test_no_step_is_built_on_trials_that_their_own_seconds_contradict() -> None:
+    plan = plans.read_plan(PLAN)
+    base, jumbo = plan.rungs[0].experiments
+    whole = measured(plan, (base, jumbo), RungResult(RungName.SAME_VLAN, PATHS))
+
+    def next_arms(of: RungResult) -> list[Experiment]:
+        made = document(of)
+        return [e for e, _ in grown(plan, RungName.SAME_VLAN, lambda: made)[1]]
+
+    assert all(e.settings for e in next_arms(whole))
+    claimed = tuple(
+        trials.changed(t, intervals=whole.experiments[0].trials[0].intervals) for t in whole.experiments[1].trials
+    )
+    doubtful = replace(whole, experiments=(whole.experiments[0], replace(whole.experiments[1], trials=claimed)))
+    assert next_arms(doubtful) and not any(e.settings for e in next_arms(doubtful))

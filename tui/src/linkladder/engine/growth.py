@@ -43,7 +43,9 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
     rung = next(r for r in plan.rungs if r.name is name)
     if not any(stair.steps for stair in rung.stairs):
         return plan, ()
-    found = next((r for r in measured().rungs if r.name is name), RungResult(name))
+    document = measured()
+    # As the report has it: no step is built on trials that something contradicts.
+    found = judge.proven(next((r for r in document.rungs if r.name is name), RungResult(name)), document)
     arms: list[Experiment] = []
     stairs: list[Stair] = []
     for stair in rung.stairs:
