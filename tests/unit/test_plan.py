@@ -113,6 +113,11 @@ def test_datagrams_fit_the_mtu_and_their_rate_what_is_sold(
             4,
             "IP version of fd00::1",
         ),
+        (
+            'name = "p"\n[path.dc-link]\nlocal = "10.0.0.2"\nremote = "10.0.0.2"\n[[experiment]]\n',
+            4,
+            "another address than the local one",
+        ),
         ('name = "p"\n[[experiment]]\nprotocol = "udp"\n', 2, "udp_rate or udp_percent"),
         ('name = "p"\n[[experiment]]\ntool = "ping"\nprotocol = "tcp"\n', 4, "echo, df"),
         ('name = "p"\n[[experiment]]\nduration = inf\n', 3, "a number from 1"),

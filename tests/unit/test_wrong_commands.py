@@ -141,3 +141,26 @@ def test_a_run_is_named_by_one_option(words: tuple[str, ...], capsys: pytest.Cap
 def test_two_forms_of_a_report_do_not_share_a_file(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = told(capsys, "report", "last", "--csv", "-", "--json", "-")
     assert code == 2 and "two forms cannot be written to one place\n  do:  name a file for each" in said
+
+
+@pytest.mark.parametrize("given", ["/dev/null", __file__])
+def test_an_agent_without_a_pipe_says_so(given: str) -> None:
+    with open(given, "rb") as no_pipe:
+        ended = subprocess.run(
+            [sys.executable, "-m", "linkladder", "agent", "--near"], stdin=no_pipe, capture_output=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"linkladder: an agent speaks through pipes\n  do:  linkladder run")
+
+
+def test_a_port_that_no_machine_has_is_refused(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(capsys, "pair", "--port", "99999")
+    assert code == 2 and "there is no port 99999" in said
+
+
+def test_a_plan_that_a_rung_cannot_have_leads_to_another_rung(
+    own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = told(capsys, "tune", "--rung", "localhost", "--dry-run")
+    assert code == 2 and "plan tune cannot be measured on localhost\n  why: " in said
+    assert "  do:  name another rung with --rung" in said

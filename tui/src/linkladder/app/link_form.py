@@ -148,5 +148,5 @@ def path_typed(local: str, remote: str, old: Path, peer: str) -> Path:
         here, there = fields.address(local) if local else "", fields.address(remote)
     except ValueError as error:
         raise ValueError(f"{error}, such as 10.0.0.1") from None
-    fields.one_version(here, there)
+    fields.two_ends(here, there)
     return replace(old, local=here, remote=there, peer=peer)

@@ -126,10 +126,12 @@ def streams(value: Any) -> int | str:
     return "auto" if value == "auto" else int(counted("streams")(value))
 
 
-def one_version(local: str, remote: str) -> None:
-    """Raise ValueError if a path's two addresses, where both are known, are not of one IP version."""
+def two_ends(local: str, remote: str) -> None:
+    """Raise ValueError if a path's two addresses, where both are known, are one, or not of one IP version."""
     if local and remote and (":" in local) != (":" in remote):
         raise ValueError(f"expected an address of the IP version of {local}, its local one")
+    if local and local == remote:
+        raise ValueError("expected another address than the local one")
 
 
 def address(value: Any) -> str:

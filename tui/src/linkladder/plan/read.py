@@ -66,7 +66,15 @@ def builtin(name: str, cores: int = 2, contract: Contract | None = None, asked: 
     """One of the plans that come with linkladder."""
     if name not in BUILTIN:
         raise UsageError(f"there is no plan {name!r}", hint="the built-in plans are " + ", ".join(BUILTIN))
-    return read_plan(builtin_text(name), f"plan {name}", cores, contract, asked)
+    try:
+        return read_plan(builtin_text(name), f"plan {name}", cores, contract, asked)
+    except PlanError as error:
+        if not asked.rungs:
+            raise
+        builtin(name, cores, contract, replace(asked, rungs=()))  # else it is not the rungs that it cannot do
+        raise UsageError(
+            f"plan {name} cannot be measured on {', '.join(asked.rungs)}", error.title, "name another rung with --rung"
+        ) from None
 
 
 def title_of(name: str) -> str:
@@ -190,7 +198,8 @@ class Reader:
         given = ((key, to, check) for key, (to, check) in fields.PATH.items() if key in data)
         path = Path(**{to: self.value(data, key, check, table, index) for key, to, check in given})
         try:
-            fields.one_version(path.local, path.remote)
+            if table != f"path.{RungName.LOCALHOST}":
+                fields.two_ends(path.local, path.remote)
         except ValueError as error:
             self.fail("remote", table, str(error), index)
         return path
