@@ -13,14 +13,28 @@ from typing import Any, TypeVar
 
 from linkladder.codec import CodecError, from_json
 from linkladder.errors import EnvironmentFault
-from linkladder.formats import v1, v2
 from linkladder.model import SCHEMA, Document
 
 T = TypeVar("T")
 Step = Callable[[type[Any], Any], Any]  # (kind of record, JSON in one form) -> JSON in the next form
+
+
+# Imported late, as hardly anything that is read is so old.
+def _from_1(kind: type[Any], value: Any) -> Any:
+    from linkladder.formats import v1
+
+    return v1.upgrade(kind, value)
+
+
+def _from_2(kind: type[Any], value: Any) -> Any:
+    from linkladder.formats import v2
+
+    return v2.upgrade(kind, value)
+
+
 STEPS: dict[str, Step] = {  # schema -> the step that converts it to the next schema
-    "linkladder/1": v1.upgrade,
-    "linkladder/2": v2.upgrade,
+    "linkladder/1": _from_1,
+    "linkladder/2": _from_2,
 }
 
 
