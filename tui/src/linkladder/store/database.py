@@ -34,8 +34,8 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import cells, raw, recovery, versions
-from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
+from linkladder.store import cells, raw, recovery, reserve, versions
+from linkladder.store.faults import DiskFull, NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.recovery import run_state
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary, escaped, summaries
 
@@ -47,6 +47,10 @@ class Store:
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder
+        self._on_a_full_disk(self._begin)
+
+    def _begin(self) -> None:
+        folder = self.folder
         with explained(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not recovery.marked(folder):
@@ -101,10 +105,19 @@ class Store:
         self._db.close()
         self._use.end()
 
+    def _on_a_full_disk(self, do: Callable[[], None]) -> None:
+        """Do it, if need be with the room that was kept for this."""
+        try:
+            do()
+        except DiskFull:
+            if not reserve.give_up(self.folder):
+                raise
+            do()
+
     # --- writing
 
     def check_space(self, trials: int) -> None:
-        """Refuse a run of so many trials if the disk may not hold its results."""
+        """Refuse a run of so many trials if the disk may not hold its results; keep room to delete runs afterwards."""
         free = shutil.disk_usage(self.folder).free
         need = (trials + 4) * TRIAL_BYTES
         if free < need:
@@ -113,6 +126,7 @@ class Store:
                 f"{free >> 20} MB are free in {self.folder}, the run may need {need >> 20} MB",
                 "delete old runs (d in Runs, or linkladder runs --delete RUN) or pick a shorter plan",
             )
+        reserve.keep(self.folder)
 
     @staticmethod
     def new_id() -> str:
@@ -259,6 +273,10 @@ class Store:
     def delete(self, run_id: str) -> None:
         run = self.find(run_id)
         raw.delete(self.folder, run)  # first, as on a full disk it makes room for the transaction
+        self._on_a_full_disk(lambda: self._forget(run))
+        reserve.keep(self.folder)  # before others take what was freed
+
+    def _forget(self, run: str) -> None:
         with self._transaction() as db:
             db.execute("DELETE FROM runs WHERE id = ?", (run,))
 
