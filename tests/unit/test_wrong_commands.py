@@ -138,6 +138,15 @@ def test_a_run_is_named_by_one_option(words: tuple[str, ...], capsys: pytest.Cap
     assert ended.value.code == 2 and "not allowed with argument" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [("tune", "--also", "lro"), ("run", "--thorough"), ("run", "--long")])
+@pytest.mark.parametrize("earlier", ["--resume", "--follow-up"])
+def test_what_shapes_a_plan_is_refused_beside_a_run_that_has_one(
+    earlier: str, words: tuple[str, ...], own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = told(capsys, *words, earlier, "last")
+    assert code == 2 and f"{words[1]} is for a new run" in said
+
+
 def test_two_forms_of_a_report_do_not_share_a_file(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = told(capsys, "report", "last", "--csv", "-", "--json", "-")
     assert code == 2 and "two forms cannot be written to one place\n  do:  name a file for each" in said

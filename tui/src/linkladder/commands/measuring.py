@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 AGREE = "--restart agrees to it"
 USUAL = "quick"
 LONG = ("ladder", "ladder-long")
+NEW_RUNS = ("long", "thorough", "also")  # options that shape a plan
 LOOK = 0.25  # seconds between two reads of the log
 
 
@@ -83,10 +84,12 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
     if args.peer:
         peers.find(args.peer)  # a misspelt name is told now, rather than by a run that has no far end
+    named = args.resume or args.follow_up
+    if named and (vain := [f"--{word}" for word in NEW_RUNS if getattr(args, word, None)]):
+        raise UsageError(f"{vain[0]} is for a new run; run {named} has its plan", hint=f"leave {vain[0]} out")
     args.plan = args.plan or USUAL
     store = Store(state.folder())
     store.settle(lock.going(store.folder))
-    named = args.resume or args.follow_up
     resume = store.find(named) if named else None
     before = store.load(resume, output=False) if resume else None
     plan = _chosen(args, before)
