@@ -96,8 +96,8 @@ def lost_early(
     """`later`: the share lost in the seconds that count; `limit`: the contract's, in percent."""
     return (
         f"{one_way(p, direction, paths=paths)}: in the warm-up, which counts for no figure, {lost} of "
-        f"{units.plural(sent, 'datagram')} were lost, {units.share(lost / sent, 2)} of them, more than the "
-        f"{limit:g} % of loss that the contract allows; afterwards {units.share(later, 2)} of them."
+        f"{units.plural(sent, 'datagram')} were lost, {units.share(lost / sent, 2)} of them, on the link or at an "
+        f"end: more than the {limit:g} % of loss that the contract allows; afterwards {units.share(later, 2)} of them."
     )
 
 
