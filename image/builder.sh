@@ -105,16 +105,20 @@ builder_run() {
 		-o ServerAliveCountMax=10 -o StrictHostKeyChecking=no -o "UserKnownHostsFile=$room/known" root@127.0.0.1 "$@"
 }
 
+whole_folder='find . -type f -exec cksum {} + | LC_ALL=C sort | cksum' # of the folder in which it runs
+
 # carry_in FOLDER PLACE - a folder's content into the builder, in place of what was there; not again what is there already.
+# The builder looks at what came: to it a connection that was cut is an end like any other.
 carry_in() {
-	mark=$(cd "$1" && find . -type f -exec cksum {} + | sort | cksum)
+	mark=$(cd "$1" && sh -c "$whole_folder")
 	[ "$(builder_run "cat '$2.mark' 2>/dev/null" || true)" != "$mark" ] || return 0
 	tar -C "$1" -cf - . |
-		builder_run "rm -rf '$2' '$2.mark' && mkdir -p '$2' && tar -xf - -C '$2' && echo '$mark' >'$2.mark'"
+		builder_run "rm -rf '$2' '$2.mark' && mkdir -p '$2' && tar -xf - -C '$2' &&
+			[ \"\$(cd '$2' && $whole_folder)\" = '$mark' ] && echo '$mark' >'$2.mark'" ||
+		die "$1 did not come whole into the builder; build again"
 }
 
-# carry_file FILE - a packed tree into the builder's /build; not again what is there already.  The builder looks at what
-# came: to it a connection that was cut is an end like any other.
+# carry_file FILE - a packed tree into the builder's /build; the same of one file.
 carry_file() {
 	mark=$(cksum <"$1")
 	there=/build/${1##*/}

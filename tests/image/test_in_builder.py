@@ -155,31 +155,49 @@ def test_an_interrupted_build_ends_the_builder(machine: Machine, builder: Path, 
     assert not machine.runs()
 
 
-def test_half_a_file_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
-    """The real function, over a connection that is cut after a thousand bytes, and then over one that is not."""
+def carried(tmp_path: Path, call: str, through: str) -> subprocess.CompletedProcess[str]:
+    """What one of the real functions does over a connection that `through` cuts short, or does not."""
     there = tmp_path / "build"
-    there.mkdir()
+    there.mkdir(exist_ok=True)
+    script = f"""set -eu
+        work={tmp_path}/work
+        . image/lib.sh
+        . image/builder.sh
+        builder_run() {{ {through} | sh -c "$(echo "$1" | sed 's,/build/,{there}/,g')"; }}
+        options=$({call}; echo carried)
+        echo "$options" """
+    return subprocess.run(["sh", "-c", script], cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def test_half_a_file_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    there = tmp_path / "build"
     file = tmp_path / "source.tar.gz"
     file.write_bytes(bytes(range(256)) * 16)
-
-    def carry(through: str) -> subprocess.CompletedProcess[str]:
-        script = f"""set -eu
-            work={tmp_path}/work
-            . image/lib.sh
-            . image/builder.sh
-            builder_run() {{ {through} | sh -c "$(echo "$1" | sed 's,/build/,{there}/,g')"; }}
-            options=$(carry_file {file}; echo carried)
-            echo "$options" """
-        return subprocess.run(["sh", "-c", script], cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-
-    done = carry("head -c 1000")
+    done = carried(tmp_path, f"carry_file {file}", "head -c 1000")
     assert done.returncode != 0 and f"{file} did not come whole into the builder" in done.stderr, done
     assert not (there / "source.tar.gz").exists() and not (there / "source.tar.gz.mark").exists()
-    assert carry("cat").stdout == "carried\n" and (there / "source.tar.gz").read_bytes() == file.read_bytes()
+    assert carried(tmp_path, f"carry_file {file}", "cat").stdout == "carried\n"
+    assert (there / "source.tar.gz").read_bytes() == file.read_bytes()
     # What is there is not carried again; what was there and is being replaced is not there meanwhile.
-    assert carry("head -c 1000").stdout == "carried\n"
+    assert carried(tmp_path, f"carry_file {file}", "head -c 1000").stdout == "carried\n"
     file.write_bytes(b"another" * 1000)
-    assert carry("head -c 1000").returncode != 0 and not (there / "source.tar.gz.mark").exists()
+    assert carried(tmp_path, f"carry_file {file}", "head -c 1000").returncode != 0
+    assert not (there / "source.tar.gz.mark").exists()
+
+
+def test_half_a_folder_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    """Cut between two files tar sees nothing wrong: an archive may end there."""
+    there, folder = tmp_path / "build", tmp_path / "given"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / name).write_text(name)
+    call = f"carry_in {folder} /build/ports"
+    done = carried(tmp_path, call, f"head -c {3 * 512}")  # the folder itself, a file's name, its one block
+    assert done.returncode != 0 and f"{folder} did not come whole into the builder" in done.stderr, done
+    assert not (there / "ports.mark").exists()
+    assert carried(tmp_path, call, "cat").stdout == "carried\n"
+    assert {path.name: path.read_text() for path in (there / "ports").iterdir()} == {"one": "one", "two": "two"}
+    assert carried(tmp_path, call, "head -c 100").stdout == "carried\n", "what is there is not carried again"
 
 
 @pytest.mark.parametrize("released", [True, False], ids=["released", "patched"])
