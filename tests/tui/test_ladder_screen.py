@@ -111,6 +111,28 @@ async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them(
         assert [verb for verb, _ in present(backend.running).said] == ["repeat", "resume", "resume"]
 
 
+async def test_a_pause_is_asked_for_until_it_begins_and_no_trial_of_another_rung_is_done_again() -> None:
+    backend = synth.settled()
+    backend.speed = 0.0
+    begins = next(n for n, (_, e) in enumerate(synth.the_log()) if isinstance(e, events.RungStarted))
+    at, backend.entries = synth.the_log()[begins][0], synth.the_log()[: begins + 1]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25), notifications=True) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "plan quick running")
+        await pilot.press("space")
+        await until(pilot, "It pauses after this trial; Space goes on")
+        present(backend.running)._entries.append((at, events.Paused(RungName.LOCALHOST)))
+        present(backend.running).skip_to(at)
+        assert "It pauses" not in await until(pilot, "Paused. Press Space to go on.")
+        await pilot.press("a")
+        await until(pilot, "that could be done again")
+        present(backend.running).controlling = False
+        await until(pilot, "Paused. You are watching")
+        await at_rest(pilot)
+        assert [verb for verb, _ in present(backend.running).said] == ["pause"]
+
+
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_skip_is_of_the_rung_that_was_asked_about(late: bool) -> None:
     backend = synth.settled()

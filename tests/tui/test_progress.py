@@ -97,3 +97,21 @@ def test_a_peer_that_is_sought_beside_the_trials_holds_none_of_them() -> None:
     progress.apply(events.TrialStarted(RungName.DC_LINK, TCP.id, 0, 0, 20.0), 31.0)
     assert not progress.lost, "others are measured meanwhile"
     assert progress.missing == "delta"
+
+
+def test_a_pause_is_over_when_the_run_goes_on_though_no_trial_can_begin() -> None:
+    progress = climbed(TCP)
+    progress.apply(events.Paused(RungName.DC_LINK), 30.0)
+    assert message(progress, None, False, "").text.plain.startswith("Paused.")
+    progress.apply(events.Paused(RungName.DC_LINK, ended=True), 40.0)
+    progress.apply(events.PeerLost("beta", "it closed", 0.5), 41.0)
+    assert message(progress, None, False, "").text.plain.startswith("beta is out of reach")
+
+
+def test_doing_a_trial_again_is_offered_where_the_rung_has_one() -> None:
+    progress = climbed(TCP)
+    progress.apply(events.Paused(RungName.DC_LINK), 30.0)
+    assert message(progress, None, False, "").text.plain.endswith("a to do the last trial again.")
+    progress.apply(events.RungStarted(RungName.DC_LINK, 60.0, 1, 1), 41.0)
+    progress.apply(events.Paused(RungName.DC_LINK), 42.0)
+    assert message(progress, None, False, "").text.plain == "Paused. Press Space to go on."

@@ -185,9 +185,10 @@ class Notice:
 
 @dataclass(frozen=True)
 class Paused:
-    """The run stops before its next trial."""
+    """The run stops before its next trial, or goes on again if `ended`."""
 
     rung: RungName
+    ended: bool = False
 
 
 @dataclass(frozen=True)

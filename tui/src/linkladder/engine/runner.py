@@ -331,7 +331,8 @@ class Engine:
     async def _pause(self, rung: Rung) -> None:
         if self.controls.pause_asked:
             self._emit(ev.Paused(rung.name))
-        await self.controls.may_run()
+            await self.controls.may_run()
+            self._emit(ev.Paused(rung.name, ended=True))
         self._keep_notes()
 
     def _planned(self, rung: RungName) -> Rung:

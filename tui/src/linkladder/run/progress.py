@@ -139,6 +139,7 @@ class Progress:
     instruction: str = ""
     waiting: RungName | None = None
     paused: bool = False
+    repeatable: bool = False  # whether the present rung has a trial that could be done again
     lost: str = ""  # what happened to the peer that cannot be reached
     missing: str = ""  # the name of that peer
     state: RunState = RunState.RUNNING
@@ -203,7 +204,7 @@ class Progress:
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
                 view.done, view.spent, view.seen = event.done, event.spent, set()
                 self.to_search = event.search
-                self.waiting, self.instruction, self.paused = None, "", False
+                self.waiting, self.instruction, self.paused, self.repeatable = None, "", False, False
             case events.PlanGrown():
                 self.plan = event.plan
                 for counted in (self, self.rung(event.rung)):
@@ -237,7 +238,7 @@ class Progress:
             case events.RungFinished():
                 self._rung_finished(event)
             case events.Paused():
-                self.paused = True
+                self.paused = not event.ended
             case events.PeerLost():
                 self.lost, self.missing = out_of_reach(event.peer, event.reason, event.retry_in), event.peer
                 self.trial = None  # it will start again from the beginning
@@ -266,7 +267,7 @@ class Progress:
     def _trial_started(self, event: events.TrialStarted) -> None:
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
-        self.waiting, self.instruction, self.paused = None, "", False
+        self.waiting, self.instruction, self.paused, self.repeatable = None, "", False, True
         self._searched(event.rung)
         self.lost = ""  # others may be measured while one is sought
         asked = self.asked(event.rung, event.experiment)

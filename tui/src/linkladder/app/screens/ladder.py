@@ -110,7 +110,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._over = 0  # rungs whose verdicts are known
         self._instructed: tuple[str, float] = ("", 0.0)  # what the person is asked to do, and since when
         self._answered = ""  # the instruction that the person has answered
-        self._asked: tuple[TrialView | None, str] = (None, "")  # what the person wants to happen after this trial
+        self._asked: tuple[object, str] = (None, "")  # what a person wants, and the trial or pause in which it was said
 
     def body(self) -> ComposeResult:
         with Vertical(classes="body"):
@@ -206,8 +206,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
     def _say(self, progress: Progress) -> run_message.Message:
         answered = self._answered == progress.instruction
-        if self._asked[0] is not progress.trial:
-            self._asked = (None, "")
+        if self._asked[0] != (progress.trial, progress.paused):
+            self._asked = ((progress.trial, progress.paused), "")
         return run_message.message(progress, self.ladder_app.session, answered, self._asked[1])
 
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
@@ -314,15 +314,19 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._after_this("It pauses after this trial; Space goes on")
 
     def action_again(self) -> None:
-        self.send("repeat")
-        trial = "This trial" if self.ladder_app.progress and self.ladder_app.progress.trial else "The last trial"
-        self._after_this(f"{trial} will be done once more; the note of it stays with the run")
+        progress = self.ladder_app.progress
+        if progress and progress.repeatable:
+            self.send("repeat")
+            trial = "This trial" if progress.trial else "The last trial"
+            self._after_this(f"{trial} will be done once more; the note of it stays with the run")
+        else:
+            self.notify("Nothing was measured on this rung yet that could be done again")
 
     def _after_this(self, words: str) -> None:
         """Show what will happen after this trial, until it does."""
         progress, session = self.ladder_app.progress, self.ladder_app.session
         if progress and session and session.controlling and not progress.over:
-            self._asked = (progress.trial, words)
+            self._asked = ((progress.trial, progress.paused), words)
             self.on_tick()
 
     @work(exclusive=True, group="ask")

@@ -58,9 +58,11 @@ def _urgent(progress: Progress, session: Session | None, answered: bool, asked: 
         if watching:
             text += f" You are watching; {watching}, t takes them."
         return Text(text, "bold yellow")
+    if progress.paused and watching:
+        return Text(f"Paused. You are watching; {watching}, t takes them.", "bold yellow")
     if progress.paused:
-        more = f". {asked}." if asked else ", a to do the last trial again."
-        return Text(f"Paused. Press Space to go on{more}", "bold yellow")
+        again = ", a to do the last trial again." if progress.repeatable else "."
+        return Text(f"Paused. Press Space to go on{f'. {asked}.' if asked else again}", "bold yellow")
     if progress.lost:
         return Text(f"{progress.lost}. {LOST}", "bold red")
     if watching:
