@@ -18,7 +18,7 @@ from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.reserving import reserve_near
 from linkladder.errors import EnvironmentFault
-from linkladder.events import Notice, PlanGrown
+from linkladder.events import Notice, Paused, PlanGrown
 from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
 from linkladder.model import Path as Way
 from linkladder.peer import Refused
@@ -329,3 +329,36 @@ async def test_an_order_to_repeat_takes_no_growth_from_a_resumed_rung(own_state:
             grown.append(event.trials)
             engine.controls.cancel()
     assert grown == [1]
+
+
+async def test_the_end_of_a_pause_is_told_before_a_peer_is_sought(own_state: Path) -> None:
+    loopback = (Way("127.0.0.1", "127.0.0.1"),)
+    plan = Plan("p", rungs=(Rung(RungName.LOCALHOST, loopback, (Experiment("tcp"),)),))
+    engine = Engine(plan, Store(own_state), Known(), None)
+    engine.controls.pause()
+    seen = []
+    async for event in engine.run():
+        if isinstance(event, Paused):
+            seen.append(event.ended)
+            engine.controls.cancel()  # which ends the pause, too
+    assert seen == [False, True]
+
+
+async def test_a_follow_up_that_grows_leaves_the_rest_of_the_plan_in_the_run(own_state: Path) -> None:
+    store = Store(own_state)
+    exp, loopback = Experiment("tcp", repeats=2, at_most=4), (Way("127.0.0.1", "127.0.0.1"),)
+    added = Rung(RungName.LOCALHOST, loopback, (exp,))
+    whole = Plan("p", contract=Contract(10e9, 1e9), rungs=(replace(added, experiments=(exp, BACK)), NEAR_BY))
+    run = store.begin(whole)
+    for n, bps in enumerate((1.45e9, 1.58e9)):
+        store.keep_trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(bps, Direction.FORWARD, n))
+    store.finish(run, RunState.COMPLETE)
+    engine = Engine(replace(whole, rungs=(added,)), store, Known(), None, resume=run)
+    async for event in engine.run():
+        if isinstance(event, PlanGrown):
+            engine.controls.cancel()
+    after = store.load(run).run.plan
+    assert [(r.name, [(e.id, e.repeats) for e in r.experiments]) for r in after.rungs] == [
+        (RungName.LOCALHOST, [("tcp", 3), ("back", 1)]),
+        (RungName.SAME_HOST, [("tcp", 2)]),
+    ]

@@ -27,7 +27,7 @@ from linkladder.engine.placement import SURVEY, answered, evidence, survey, toge
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.reserving import reserve_near
 from linkladder.engine.route import Route, bundled, routes
-from linkladder.engine.stored_run import conclude, keep_host, resume_stored, skipped
+from linkladder.engine.stored_run import conclude, keep_host, replan, resume_stored, skipped
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
@@ -293,8 +293,8 @@ class Engine:
 
         known = Generators(self.store.folder)
         if found := await known.strengthened(self.plan, rung, ends, measure, self._emit):
-            self.plan = found.plan
-            self.store.replan(self.run_id, found.plan, f"{rung.name}: {found.said}")
+            before, self.plan = self.plan, found.plan
+            replan(self.store, self.run_id, before, self.plan, f"{rung.name}: {found.said}")
             self._emit(found)
         return replace(rung, experiments=self._planned(rung.name).experiments)
 
@@ -310,7 +310,7 @@ class Engine:
             if not more:
                 return False
             why = phrases.once_more_with(rung.name, back) if back else ""
-            self.store.replan(self.run_id, self.plan, why)
+            replan(self.store, self.run_id, before, self.plan, why)
             trials, seconds = (of(self.plan) - of(before) for of in (plans.trials, plans.seconds))
             self._emit(ev.PlanGrown(rung.name, self.plan, int(trials), seconds))
             new = tuple(dict.fromkeys(e for e, _ in more))
@@ -374,7 +374,7 @@ class Engine:
             self._round_trip[rung.name] = result.rtt.p50_ms
             before, self.plan = self.plan, plans.with_longer_warmup(self.plan, rung.name, result.rtt.p50_ms)
             if self.plan != before:
-                self.store.replan(self.run_id, self.plan)
+                replan(self.store, self.run_id, before, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
         for said in self._times.news(result):
             self._say(said)

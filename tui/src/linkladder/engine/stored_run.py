@@ -25,6 +25,12 @@ def resume_stored(store: Store, run_id: str, plan: Plan) -> None:
         store.note(run_id, f"follow-up: {were} added to the plan after the run")
 
 
+def replan(store: Store, run_id: str, before: Plan, after: Plan, why: str = "") -> None:
+    """Store how the present plan changes, and why; a follow-up's is only a part of the run's."""
+    whole = store.load(run_id, output=False).run.plan
+    store.replan(run_id, plans.replaced(whole, before, after), why)
+
+
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run."""
     before = store.load(run_id, output=False).run.facts(name)

@@ -34,7 +34,7 @@ from linkladder.plan.expand import (
     usual_streams,
     with_longer_warmup,
 )
-from linkladder.plan.extend import extended, follow_up, follow_up_text
+from linkladder.plan.extend import extended, follow_up, follow_up_text, replaced
 from linkladder.plan.link import Link, load_link, load_link_or_empty, rungs_to_try, save_link, with_link
 from linkladder.plan.naming import name_of, named_apart
 from linkladder.plan.read import (
@@ -86,6 +86,7 @@ __all__ = [
     "present_step",
     "read_plan",
     "read_plan_file",
+    "replaced",
     "restarts",
     "rungs_to_try",
     "save_link",

@@ -50,6 +50,21 @@ def extended(plan: Plan, more: Plan) -> Plan:
     return replace(plan, rungs=tuple(known[name] for name in RungName if name in known))
 
 
+def replaced(plan: Plan, before: Plan, after: Plan) -> Plan:
+    """`plan` with what `after` has in the place of what `before` had; what it has besides stays."""
+    had = {(r.name, e.id) for r in before.rungs for e in r.experiments}
+    rungs = {r.name: r for r in plan.rungs}
+    for rung in after.rungs:
+        known = rungs[rung.name].experiments if rung.name in rungs else ()
+        if all((rung.name, e.id) in had for e in known):
+            rungs[rung.name] = rung
+            continue
+        more = {e.id: e for e in rung.experiments}
+        there = [more.pop(e.id, None) if (rung.name, e.id) in had else e for e in known]
+        rungs[rung.name] = replace(rung, experiments=(*filter(None, there), *more.values()))
+    return replace(plan, rungs=tuple(rungs[name] for name in RungName if name in rungs))
+
+
 def _both(old: Rung, more: Rung) -> tuple[Experiment, ...]:
     return named_apart(
         old.experiments,
