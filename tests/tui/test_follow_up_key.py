@@ -32,7 +32,7 @@ async def test_f_goes_on_with_the_same_run() -> None:
         await until(pilot, "Settle it")
         await pilot.press("f")
         await until(pilot, "Measure what would settle it?")
-        await until(pilot, "12 trials, about")
+        await until(pilot, "10 trials, about")
         assert not backend.started
         await pilot.press("enter")
         await until(pilot, "localhost")

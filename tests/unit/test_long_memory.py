@@ -76,7 +76,7 @@ def memory(folder: Path, trials: list[TrialResult]) -> tuple[int, int]:
         gc.collect()
         held = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        rung_finished(RungName.DC_LINK, document)
+        rung_finished(RungName.DC_LINK, document, document.run.plan)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -89,7 +89,8 @@ def test_twice_as_long_a_soak_takes_no_more_memory_but_for_its_figures(
     tmp_path: Path, trials: list[TrialResult]
 ) -> None:
     store, run = stored(tmp_path / "first", trials[:1])
-    rung_finished(RungName.DC_LINK, store.load(run, output=False))  # what is made once and for all
+    document = store.load(run, output=False)
+    rung_finished(RungName.DC_LINK, document, document.run.plan)  # what is made once and for all
     store.close()
     short, long = memory(tmp_path / "short", trials[:2]), memory(tmp_path / "long", trials)
     held, judged = ((more - less) / (len(trials) - 2) for less, more in zip(short, long, strict=True))

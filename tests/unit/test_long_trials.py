@@ -154,7 +154,7 @@ def test_a_rung_of_long_trials_is_told_by_its_figures_and_what_its_seconds_came_
     exp = soaked.experiment(400.0, 1, FORWARD)
     trial = thinned(soaked.trial(exp, odd={(1, t): 0.0 for t in range(100, 140)}), exp)
     document = judged(trial, exp)[3]
-    told = rung_finished(RungName.DC_LINK, document)
+    told = rung_finished(RungName.DC_LINK, document, document.run.plan)
     assert told.judgement is not None and told.judgement == judge_document(document).rungs[0]
     assert any(c.cause is Cause.OUTAGE for c in told.judgement.judgement.concerns)
     (kept,) = told.result.experiments[0].trials
@@ -163,7 +163,17 @@ def test_a_rung_of_long_trials_is_told_by_its_figures_and_what_its_seconds_came_
     progress.rungs.append(RungView(RungName.DC_LINK, result=told.result, judgement=told.judgement))
     assert shown(progress) == {RungName.DC_LINK: told.judgement}
     short = replace(exp, duration=60.0)
-    assert rung_finished(RungName.DC_LINK, judged(trial, short)[3]).judgement is None
+    document = judged(trial, short)[3]
+    assert rung_finished(RungName.DC_LINK, document, document.run.plan).judgement is None
+
+
+def test_the_rung_of_a_follow_up_is_told_by_the_verdict_on_the_whole_run() -> None:
+    exp = soaked.experiment(20.0, 1, FORWARD)
+    document = judged(soaked.trial(exp), exp)[3]
+    added = replace(document.run.plan, rungs=document.run.plan.rungs[-1:], title="a part")
+    told = rung_finished(RungName.DC_LINK, document, added)
+    assert told.judgement == judge_document(document).rungs[0]
+    assert told.result.experiments[0].trials[0].intervals, "nothing else is left out of it"
 
 
 def test_a_short_trial_and_one_with_a_member_down_are_kept_as_they_are() -> None:

@@ -30,6 +30,7 @@ from linkladder.model import (
     Interval,
     Leg,
     Outcome,
+    Plan,
     Role,
     RungName,
     TrialResult,
@@ -54,12 +55,18 @@ def thinned(trial: TrialResult, exp: Experiment) -> TrialResult:
     return replace(trial, legs=legs, ends=tuple(_end(end, kept) for end in trial.ends))
 
 
-def rung_finished(name: RungName, document: Document) -> RungFinished:
-    """The event of a finished rung; with long trials it has the figures only, and the verdict made of their seconds."""
+def rung_finished(name: RungName, document: Document, plan: Plan) -> RungFinished:
+    """The event of a finished rung; with long trials it has the figures only, and the verdict made of their seconds.
+
+    The verdict is there too if `plan` is only a part of the run's, as a follow-up's is: whoever watches has no more.
+    """
     rung = next(r for r in document.rungs if r.name == name)
-    if all(e.parameters.duration <= LONG for e in rung.experiments):
+    short = all(e.parameters.duration <= LONG for e in rung.experiments)
+    if short and plan == document.run.plan:
         return RungFinished(name, rung)
     judged = next((one for one in judge.judge_document(document).rungs if one.rung == name), None)
+    if short:
+        return RungFinished(name, rung, judged)
     figures = (replace(e, trials=tuple(trial.figures for trial in e.trials)) for e in rung.experiments)
     return RungFinished(name, replace(rung, experiments=tuple(figures)), judged)
 

@@ -182,7 +182,7 @@ class Engine:
             self.store.keep_rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
         self._index = begun + plans.trials(self._planned(rung.name))
-        self._emit(rung_finished(rung.name, self._document()))
+        self._emit(rung_finished(rung.name, self._document(), self.plan))
 
     def _stored(self) -> set[tuple[str, str, int]]:
         """What was measured before the run was resumed."""

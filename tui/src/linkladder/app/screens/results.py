@@ -256,7 +256,13 @@ much of the ceiling that is.
             return
         plan = plans.follow_up(document.run.plan, judged)
         asked = "; ".join(f.question for f in judged.follow_up)
-        takes = f"{units.plural(plans.trials(plan), 'trial')}, about {units.duration(plans.seconds(plan))}"
+        stored = {
+            (r.name.value, e.parameters.id, t.repeat) for r in document.rungs for e in r.experiments for t in e.trials
+        }
+        done, spent = plans.measured(plan, stored)
+        takes = (
+            f"{units.plural(plans.trials(plan) - done, 'trial')}, about {units.duration(plans.seconds(plan) - spent)}"
+        )
         text = f"Not settled: {asked}.\n\n{takes}, added to this run."
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)
