@@ -43,6 +43,30 @@ async def test_runs_filter_mark_compare_delete() -> None:
         await until(pilot, "1 run")
 
 
+async def test_the_cursor_stays_on_its_run_when_others_come_and_go() -> None:
+    backend = synth.settled()
+    for number in range(3):
+        other = f"2026112{number}-090000-cd34"
+        verdict = KeptVerdict("FAIL" if number == 0 else "PASS")
+        backend.stored[other] = (synth.summary(other, verdict=verdict), synth.the_document())
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        await pilot.press("r")
+        await until(pilot, "4 runs")
+        await pilot.press("end", "d")
+        text = await until(pilot, "Delete this run?")
+        oldest = next(key for key in backend.stored if f"{key} and its raw output" in " ".join(text.split()))
+        await pilot.press("enter", "x")
+        await until(pilot, "On this disk")
+        newer = "20261130-090000-cd34"
+        backend.stored[newer] = (synth.summary(newer), synth.the_document())
+        await pilot.press("escape")
+        await until(pilot, "5 runs")
+        await pilot.press("d")
+        await until(pilot, f"{oldest} and its raw output will be gone.")
+
+
 async def test_runs_that_cannot_be_read_are_told_of_on_the_page_and_esc_leads_back() -> None:
     backend = synth.settled()
 

@@ -126,9 +126,10 @@ the direction that carries less.
         self._show()
 
     @work(exclusive=True, group="runs")
-    async def load(self) -> None:
+    async def load(self, others: bool = False) -> None:
+        """Read the runs; `others`: by another filter, of which the newest comes first."""
         app = self.ladder_app
-        words = self.query_one("#words", Input).value
+        words, chosen = self.query_one("#words", Input).value, self._current()
         try:
             self.found = await app.run_blocking(app.backend.runs, words)
         except LinkladderError as error:  # shown on the page, as a dialog would come up again and again
@@ -136,13 +137,17 @@ the direction that carries less.
             self._show()
             self.query_one("#count", Static).update(in_a_line(error))
             return
-        self._show()
+        if others:
+            self.query_one("#runs", Rows).cursor = 0
+        self._show(chosen.id if chosen and not others else "")
         self._count()
 
-    def _show(self) -> None:
-        columns = Columns(self.found, self.size.width)
+    def _show(self, chosen: str = "") -> None:
+        """Show the runs; the cursor stays on the run `chosen`, if it is still there."""
+        columns, rows = Columns(self.found, self.size.width), self.query_one("#runs", Rows)
         self.query_one("#head", Static).update(columns.head())
-        self.query_one("#runs", Rows).show([columns.row(run, run.id in self.marked) for run in self.found])
+        rows.show([columns.row(run, run.id in self.marked) for run in self.found])
+        rows.cursor = next((at for at, run in enumerate(self.found) if run.id == chosen), rows.cursor)
         self.refresh_bindings()
 
     def _count(self) -> None:
@@ -177,7 +182,7 @@ the direction that carries less.
     def filtered(self, event: Input.Submitted) -> None:
         self.set_focus(self.query_one("#runs"))
         self.query_one("#filter").display = bool(event.value)
-        self.load()
+        self.load(others=True)
 
     def action_back(self) -> None:
         """Close the filter if it is open, which shows every run again; else leave the screen."""
@@ -187,7 +192,7 @@ the direction that carries less.
             return
         self.set_focus(self.query_one("#runs"))
         self.query_one("#words", Input).value, line.display = "", False
-        self.load()
+        self.load(others=True)
 
     # --- one run, or two
 
