@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import synth
 from helpers import SIZES, at_rest, seen, until
 from linkladder.app.home_text import loan_line
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
@@ -100,3 +103,29 @@ async def test_a_loan_is_shown_while_the_other_end_measures_with_this_one() -> N
         backend.user = "beta"
         backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), 12.4)
         await until(pilot, "put back in 12 s")
+
+
+async def test_runs_and_peers_that_were_damaged_do_not_look_as_if_there_never_were_any(own_state: Path) -> None:
+    (own_state / "linkladder.db").write_bytes(b"no database" * 1000)
+    (own_state / "peers.json").write_text("{")
+    (own_state / "peers.json").chmod(0o600)
+    app = LadderApp(LiveBackend("a test"))
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = " ".join((await until(pilot, "none: the stored runs were damaged: 0 runs")).split())
+        assert "none: the list of peers was damaged" in text and "none yet" not in text
+        await pilot.press("r")
+        assert "nothing was measured" not in await until(pilot, "the stored runs were damaged: 0 runs")
+
+
+async def test_home_comes_up_although_the_list_of_peers_is_refused_and_the_doctor_says_what_to_do(
+    own_state: Path,
+) -> None:
+    (own_state / "peers.json").write_text("[]")
+    (own_state / "peers.json").chmod(0o644)
+    app = LadderApp(LiveBackend("a test"))
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "> Open pairing")
+        assert "must be their owner's alone" in " ".join(text.split()) and "none yet:" not in text
+        await until(pilot, "need you: the list of peers")
+        await pilot.press("d")
+        await until(pilot, "do: chmod 600")

@@ -69,6 +69,11 @@ def lines(folder: Path, file: str = "") -> list[str]:
             if (one.folder / file).exists()]  # fmt: skip
 
 
+def why(folder: Path, file: str) -> str:
+    """Why this file was set aside last; '' if it never was, or somebody has removed what was kept of it."""
+    return next((one.why for one in reversed(found(folder)) if (one.folder / file).exists()), "")
+
+
 def _why(place: Path) -> str:
     try:
         return (place / WHY).read_text(encoding="utf-8", errors="replace").strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import fill, shorten
+from textwrap import fill, shorten, wrap
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -106,8 +106,10 @@ def loan_line(loan: OnLoan) -> Text:
     return Text(f"On loan  {changes}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 
 
-def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
-    """A line for each peer; if there are too many, the last line counts the rest."""
+def peer_lines(peers: Sequence[PeerView], measuring: bool, lost: str = "") -> list[Text]:
+    """A line for each peer; if there are too many, the last counts the rest. `lost`: why none is known any more."""
+    if not peers and lost:
+        return [Text(line) for line in wrap(f"none: {lost}  (d: details)", WIDTH)]
     if not peers:
         return [Text("none yet: pair with the appliance at the other end")]
     shown = peers if len(peers) <= PEERS else peers[: PEERS - 1]
@@ -147,7 +149,8 @@ def last_lines(view: HomeView) -> Text:
         out.append("\n" if view.restart else "")
         out.append(f"{broken.id}  plan {broken.plan}, {units.plural(broken.trials, 'trial')}, stopped early")
     if last is None:
-        none = f"cannot be read: {view.unreadable}" if view.unreadable else "none yet"
+        none = f"none: {view.lost_runs}  (d: details)" if view.lost_runs else "none yet"
+        none = f"cannot be read: {view.unreadable}" if view.unreadable else fill(none, WIDTH)
         return out if broken or view.restart else Text(none)
     out.append("\n" if broken or view.restart else "")
     out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, atomic_files, host, log_file, plan, reservation, state
+from linkladder import __version__, atomic_files, damage, host, log_file, plan, reservation, state
 from linkladder.app.backend import HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.own_machine import Machine
 from linkladder.app.probe import probe
 from linkladder.app.stored_runs import StoredRuns, as_finding, open_store
-from linkladder.errors import UsageError
+from linkladder.errors import LinkladderError, UsageError
 from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
@@ -22,6 +22,7 @@ from linkladder.run import lock
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat, terminal
+from linkladder.store.recovery import NAME as DATABASE
 from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
 
@@ -54,10 +55,16 @@ class LiveBackend(Machine, StoredRuns):
             link = self.link()
         except UsageError as error:  # edited by hand and damaged; the Link screen writes it anew
             troubles.append(Finding("the link's description", Health.BAD, str(error), "describe the link again"))
+        peers, no_peers = tuple[PeerView, ...](), ""
+        try:
+            peers = self.peers()
+        except LinkladderError as error:  # Home must come up all the same
+            no_peers = f"{error.title}: {error.cause}"
+            troubles.append(Finding("the list of peers", Health.BAD, no_peers, error.hint))
         return HomeView(
             self.facts(),
             tuple(troubles),
-            self.peers(),
+            peers,
             link,
             seen.last,
             None if lock.measuring(self.folder) else seen.resumable,  # such as one that is about to restart
@@ -65,6 +72,8 @@ class LiveBackend(Machine, StoredRuns):
             f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unreadable else "",
             seen.hosts,
             awaited.sentence(self.folder),
+            damage.why(self.folder, DATABASE),
+            no_peers or damage.why(self.folder, pinned.FILE),
         )
 
     def facts(self) -> HostFacts:

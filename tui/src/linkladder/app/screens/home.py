@@ -239,7 +239,7 @@ the link, climb the ladder, read the report.
         assert self.view
         measuring = self._in_use()
         peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]
-        lines = peer_lines(peers, measuring)
+        lines = peer_lines(peers, measuring, self.view.lost_peers)
         self.query_one("#peers", Static).update(Text("\n").join(lines))
         return len(lines)
 

@@ -118,10 +118,11 @@ class DoctorScreen(TextPage):
 
     @work(exclusive=True, group="read")
     async def load(self, anew: bool = False) -> None:
-        page = self.query_one("#page", Static)
+        app, page = self.ladder_app, self.query_one("#page", Static)
         page.update("looking at this machine ...")
         try:
-            page.update(findings_page(await self.ladder_app.examined(anew)))
+            troubles = (await app.run_blocking(app.backend.home)).troubles  # of which Home leads here for details
+            page.update(findings_page((*troubles, *await app.examined(anew))))
         except Exception as error:
             page.update("")
             self.ladder_app.complain(error)

@@ -141,6 +141,8 @@ the direction that carries less.
             self.query_one("#runs", Rows).cursor = 0
         self._show(chosen.id if chosen and not others else "")
         self._count()
+        if not self.found and not words and (home := await app.ask(app.backend.home)) and home.lost_runs:
+            self.query_one("#count", Static).update(f"{home.lost_runs}; Doctor has more")
 
     def _show(self, chosen: str = "") -> None:
         """Show the runs; the cursor stays on the run `chosen`, if it is still there."""
