@@ -108,6 +108,18 @@ def test_a_pause_is_over_when_the_run_goes_on_though_no_trial_can_begin() -> Non
     assert message(progress, None, False, "").text.plain.startswith("beta is out of reach")
 
 
+def test_a_resumed_run_shows_what_was_measured_before_it_stopped() -> None:
+    plan = Plan("tune", rungs=(Rung(RungName.DC_LINK, experiments=(TCP, UDP)),))
+    progress = Progress()
+    progress.apply(events.RunStarted("r", plan, 60.0, 2, done=2), 0.0)
+    failed = trials.trial("t", 1, False)
+    before = {TCP.id: (CARRIED[TCP], failed)}
+    progress.apply(events.RungStarted(RungName.DC_LINK, 60.0, 4, 0, done=2, before=before), 0.0)
+    (view,) = progress.rungs
+    assert progress.figures == {(RungName.DC_LINK, TCP.id): [9.38e9]}
+    assert (view.best_bps, view.done, view.failed) == (9.38e9, 2, 1)
+
+
 def test_doing_a_trial_again_is_offered_where_the_rung_has_one() -> None:
     progress = climbed(TCP)
     progress.apply(events.Paused(RungName.DC_LINK), 30.0)

@@ -18,7 +18,7 @@ from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.reserving import reserve_near
 from linkladder.errors import EnvironmentFault
-from linkladder.events import Notice, Paused, PlanGrown
+from linkladder.events import Notice, Paused, PlanGrown, RungStarted
 from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
 from linkladder.model import Path as Way
 from linkladder.peer import Refused
@@ -362,3 +362,20 @@ async def test_a_follow_up_that_grows_leaves_the_rest_of_the_plan_in_the_run(own
         (RungName.LOCALHOST, [("tcp", 3), ("back", 1)]),
         (RungName.SAME_HOST, [("tcp", 2)]),
     ]
+
+
+async def test_a_resumed_rung_begins_with_what_is_stored_of_it(own_state: Path) -> None:
+    store = Store(own_state)
+    exp, loopback = Experiment("tcp", repeats=2), (Way("127.0.0.1", "127.0.0.1"),)
+    plan = Plan("p", rungs=(Rung(RungName.LOCALHOST, loopback, (exp, BACK)),))
+    run = store.begin(plan)
+    for n in range(2):
+        store.keep_trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(1e9, Direction.FORWARD, n))
+    store.finish(run, RunState.INCOMPLETE, reason="the power failed")
+    engine = Engine(plan, store, Known(), None, resume=run)
+    found = []
+    async for event in engine.run():
+        if isinstance(event, RungStarted):
+            found.append({name: [t.goodput_bps for t in several] for name, several in event.before.items()})
+            engine.controls.cancel()
+    assert found == [{"tcp": [1e9, 1e9]}]

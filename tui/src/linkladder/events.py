@@ -32,7 +32,10 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class RungStarted:
-    """A rung has started; `seconds`, `done`, `spent` and `longest` are as in RunStarted, for this rung."""
+    """A rung has started; `seconds`, `done`, `spent` and `longest` are as in RunStarted, for this rung.
+
+    `before` has the figures of the trials that were stored before the run was resumed, by experiment.
+    """
 
     rung: RungName
     seconds: float
@@ -42,6 +45,7 @@ class RungStarted:
     spent: float = 0.0
     longest: float = 0.0
     search: float = 0.0  # of the seconds, for a search for the strongest generator that is foreseen
+    before: dict[str, tuple[TrialResult, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from linkladder.engine.placement import SURVEY, answered, evidence, survey, toge
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.reserving import reserve_near
 from linkladder.engine.route import Route, bundled, routes
-from linkladder.engine.stored_run import conclude, keep_host, replan, resume_stored, skipped
+from linkladder.engine.stored_run import conclude, figures_before, keep_host, replan, resume_stored, skipped
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
@@ -167,7 +167,8 @@ class Engine:
             raise Stop(self.controls.why)
         self.controls.skip_rung = False
         begun = self._index
-        self._emit(self._foreseen.rung_started(rung.name, index))
+        before = figures_before(self.store, self.run_id, rung) if self._resumed else {}
+        self._emit(replace(self._foreseen.rung_started(rung.name, index), before=before))
         unavailable = ""
         try:
             await self._climb(rung, rung.paths if self._over(rung) else await self._ready(rung))

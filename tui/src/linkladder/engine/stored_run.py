@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from linkladder import judge, units
 from linkladder import plan as plans
 from linkladder.judge.comparison import host_changes
-from linkladder.model import HostFacts, Plan, Rung, RunState
+from linkladder.model import HostFacts, Plan, Rung, RunState, TrialResult
 from linkladder.store import KeptVerdict, Store
 from linkladder.verdicts import Judgement, Verdict
 
@@ -29,6 +29,14 @@ def replan(store: Store, run_id: str, before: Plan, after: Plan, why: str = "") 
     """Store how the present plan changes, and why; a follow-up's is only a part of the run's."""
     whole = store.load(run_id, output=False).run.plan
     store.replan(run_id, plans.replaced(whole, before, after), why)
+
+
+def figures_before(store: Store, run_id: str, rung: Rung) -> dict[str, tuple[TrialResult, ...]]:
+    """The figures of the rung's stored trials, by those of its experiments that have any."""
+    asked = {e.id for e in rung.experiments}
+    found = (e for r in store.load(run_id, output=False).rungs if r.name is rung.name for e in r.experiments)
+    stored = {e.parameters.id: tuple(t.figures for t in e.trials) for e in found}
+    return {name: trials for name, trials in stored.items() if trials and name in asked}
 
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:

@@ -203,6 +203,8 @@ class Progress:
                 view = self.rung(event.rung)
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
                 view.done, view.spent, view.seen = event.done, event.spent, set()
+                for name, result in ((name, one) for name, several in event.before.items() for one in several):
+                    self._measured(view, self.asked(event.rung, name), result)
                 self.to_search = event.search
                 self.waiting, self.instruction, self.paused, self.repeatable = None, "", False, False
             case events.PlanGrown():
@@ -286,14 +288,18 @@ class Progress:
         asked = self.asked(event.rung, event.experiment)
         words = self.words(event.rung, asked)
         self.history.append(f"{event.rung:<11}{words}: {outcome(asked, event.result)}")
-        if event.result.ok:
-            self.figures.setdefault((event.rung, event.experiment), []).append(_figure(event.result))
-            view.best = best_rate.best_of_ways((view.best, best_rate.of_ways(asked, event.result)))
-        else:
-            view.failed += 1
+        self._measured(view, asked, event.result)
+        if not event.result.ok:
             reason = shorten(event.result.reason, REASON, placeholder=" ...")
             self._tell(f"{words}, repeat {event.result.repeat + 1}, failed: {reason}", About.FAILURE)
         self.trial = None
+
+    def _measured(self, view: RungView, asked: Experiment, result: TrialResult) -> None:
+        if result.ok:
+            self.figures.setdefault((view.name, asked.id), []).append(_figure(result))
+            view.best = best_rate.best_of_ways((view.best, best_rate.of_ways(asked, result)))
+        else:
+            view.failed += 1
 
     def _rung_finished(self, event: events.RungFinished) -> None:
         view = self.rung(event.rung)
