@@ -108,6 +108,7 @@ def test_cards_windows_and_repeats() -> None:
     assert "vmx1 runs at 1.00 Gb/s" in said(host=replace(HOST, nics=(replace(NIC, speed_bps=1e9),)))
     assert "must be in flight at 200 ms" in said(Contract(expected_rtt_ms=200.0))
     assert "verdict is provisional" in said(name="once") and "provisional" not in said(name="quick")
+    assert "provisional" not in said(name="ladder"), "it repeats what may be the best"
     assert "nothing inside one host" in said(name="soak")
 
 

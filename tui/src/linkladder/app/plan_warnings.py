@@ -171,7 +171,7 @@ def _plan(plan: Plan) -> list[str]:
     found = []
     if not any(_rung(plan, name) for name in (RungName.LOCALHOST, RungName.SAME_HOST)):
         found.append(f"{plan.name} measures nothing inside one host: that this machine is strong enough is not shown.")
-    repeats = [e.repeats for e in link.experiments if e.protocol is Protocol.TCP]
+    repeats = [max(e.repeats, e.at_most) for e in link.experiments if e.protocol is Protocol.TCP]
     if repeats and max(repeats) == 1:
         found.append(f"{plan.name} measures every setting once, so its verdict is provisional; circuit repeats.")
     return found
