@@ -8,11 +8,12 @@ import pytest
 
 import synth
 from helpers import SIZES, at_rest, seen, until
-from linkladder.app.home_text import loan_line
+from linkladder.app.home_text import health_line, loan_line
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
+from linkladder.findings import Finding, Health
 from linkladder.model import RunState
 from linkladder.settings.overview import OnLoan
 
@@ -129,3 +130,20 @@ async def test_home_comes_up_although_the_list_of_peers_is_refused_and_the_docto
         await until(pilot, "need you: the list of peers")
         await pilot.press("d")
         await until(pilot, "do: chmod 600")
+
+
+async def test_a_link_whose_description_was_damaged_is_no_proposal_like_the_first(own_state: Path) -> None:
+    (own_state / "link.toml").write_text("[contract")
+    app = LadderApp(LiveBackend("a test"))
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("e")
+        await until(pilot, "! What was described here before was damaged (Home, then d)")
+
+
+async def test_health_names_as_many_as_there_is_room_for() -> None:
+    found = [Finding(title, Health.WARN, "") for title in ("cores", "link.toml", "linkladder.db", "a longer title")]
+    said = [health_line((), tuple(found[:count]), False).plain for count in range(1, 5)]
+    assert "a look: cores, link.toml  (d: details)" in said[1]
+    assert "a look: cores, link.toml, ...  (d: details)" in said[3] and all(len(line) <= 78 for line in said)
+    assert ": cores, ...  (d" in health_line((), tuple(found), False, 64).plain

@@ -72,7 +72,7 @@ async def test_what_is_wrong_already_is_said_before() -> None:
     full = Finding("storage", Health.BAD, "no room", "delete old runs")
     assert health_line((full,), None, False).plain == "Health   1 thing needs you: storage  looking at this machine ..."
     said = health_line((full,), synth.FINDINGS, False).plain
-    assert said == "Health   2 of 3 checks need you: storage, ...  (d: details)"
+    assert said == "Health   2 of 3 checks need you: storage, adapter vmx0  (d: details)"
     good = [health_line((), synth.FINDINGS[:1] * n, False).plain for n in (1, 2)]
     assert good == ["Health   good: its only check is right", "Health   good: all 2 checks are right"]
 

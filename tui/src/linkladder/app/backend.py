@@ -133,6 +133,7 @@ class HomeView:
     hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's facts from its latest run
     restart: str = ""  # about a run that waits for a restart, or was ended by one
     lost_runs: str = ""  # how many could be recovered when the stored runs were found damaged; '' if they never were
+    lost_link: bool = False  # whether a damaged description of the link was set aside
     lost_peers: str = ""  # why the list of peers cannot be read, or was damaged
 
 

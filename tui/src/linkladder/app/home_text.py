@@ -80,9 +80,8 @@ def health_line(
     elif found is None:
         tail = "looking at this machine ..."
     if wrong:
-        room = width - len(out.plain) - len(tail) - (4 if one else 9)
-        if room >= SHORTEST:
-            out.append(f": {shorten(wrong[0].title, room, placeholder=' ...')}{'' if one else ', ...'}")
+        room = width - len(out.plain) - len(tail) - 4
+        out.append(_titles([f.title for f in wrong], room))
         out.append("  ")
     if tail:
         out.append(tail)
@@ -91,6 +90,14 @@ def health_line(
         out.append("good", "green")
         out.append(": its only check is right" if len(found) == 1 else f": all {len(found)} checks are right")
     return out
+
+
+def _titles(titles: Sequence[str], room: int) -> str:
+    """As ': cores, storage': as many as there is room for; '' if not even the first is worth its room."""
+    several = ((", ".join(titles[:count]), ", ..." * (count < len(titles))) for count in range(len(titles), 0, -1))
+    said, more = next((one for one in several if len("".join(one)) <= room), (titles[0], ", ..." * (len(titles) > 1)))
+    said = shorten(said, room - len(more), placeholder=" ...") if room - len(more) >= SHORTEST else ""
+    return f": {said}{more}" if said else ""
 
 
 def loan_line(loan: OnLoan) -> Text:

@@ -68,8 +68,10 @@ def first_contract(nic: Nic | None) -> Contract:
     return replace(usual, port_bps=rated_speed(nic) or usual.port_bps, mtu=mtu)
 
 
-def first_contract_source(nic: Nic | None) -> str:
-    """A sentence on where the first contract comes from."""
+def first_contract_source(nic: Nic | None, lost: bool = False) -> str:
+    """A sentence on where the first contract comes from; `lost`: an earlier one was damaged."""
+    if lost:
+        return "! What was described here before was damaged (Home, then d); what stands here now is a guess."
     if nic is None:
         return "Port rate and MTU are a guess; put in what was bought."
     if rated_speed(nic) is None:

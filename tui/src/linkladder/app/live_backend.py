@@ -18,6 +18,7 @@ from linkladder.errors import LinkladderError, UsageError
 from linkladder.findings import Finding, Health
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
+from linkladder.plan.link import FILE as LINK
 from linkladder.run import lock
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
@@ -73,6 +74,7 @@ class LiveBackend(Machine, StoredRuns):
             seen.hosts,
             awaited.sentence(self.folder),
             damage.why(self.folder, DATABASE),
+            bool(damage.why(self.folder, LINK)),
             no_peers or damage.why(self.folder, pinned.FILE),
         )
 

@@ -293,7 +293,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             self._kept["plan"] = box.value
         choice = self.choices.get(box.value)
         lines = [f"{choice.title}." if choice and choice.title else "", ceiling_sentence(link.contract)]
-        lines += [first_contract_source(self.carrier)] if self._untouched() else []
+        lines += [first_contract_source(self.carrier, view.lost_link)] if self._untouched() else []
         if choice and choice.trials:
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
