@@ -15,6 +15,7 @@ from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing_adapter import PairingAdapter, state_after
 from linkladder.app.screens.trusted import TrustedScreen
+from linkladder.errors import UsageError
 from linkladder.pairing import handoff
 from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PairingService
@@ -88,6 +89,26 @@ async def test_the_last_of_thirty_two_can_be_reached() -> None:
         await seen_soon(pilot, "SHA256:31")
         await pilot.press("n")
         await seen_soon(pilot, "What is p31 to be called here?")
+
+
+async def test_the_whole_key_of_a_peer_with_many_addresses_is_there_and_so_is_why_a_name_is_refused() -> None:
+    backend = synth.fresh()
+    addresses = tuple(f"fd98:0:0:{n}:aaaa:bbbb:cccc:{n}" for n in range(8))
+    backend.peers = (PeerView("beta", addresses, None, None, "SHA256:J8d7NMHENGiyJVvXNcEuwTtDwlfHWBirNnAbCdEfGhI"),)
+
+    def refuse(name: str, new: str) -> None:
+        raise UsageError(f"{new!r} is no name for a peer", hint="shorter")
+
+    backend.rename_peer = refuse  # type: ignore[method-assign]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await seen_soon(pilot, "Next step")
+        app.push_screen(TrustedScreen())
+        await seen_soon(pilot, "SHA256:J8d7NMHENGiyJVvXNcEuwTtDwlfHWBirNnAbCdEfGhI")
+        await pilot.press("n")
+        await seen_soon(pilot, "What is beta to be called here?")
+        await pilot.press(*"b" * 70, "enter")
+        await seen_soon(pilot, "is no name for a peer")
 
 
 async def test_a_script_answers_for_the_console(own_state: Path) -> None:

@@ -37,9 +37,10 @@ class Peer:
 
     def check(self) -> None:
         """Check everything that is later used in a command line or in OpenSSH's files."""
-        for value, pattern, what in ((self.name, NAME, "name"), (self.user, USER, "user")):
+        for value, pattern, what, most in ((self.name, NAME, "name", 63), (self.user, USER, "user", 32)):
             if not pattern.fullmatch(value):
-                raise UsageError(f"{value[:80]!r} is no {what} for a peer", hint="letters, digits, dots and dashes")
+                hint = f"at most {most} letters, digits, dots and dashes"
+                raise UsageError(f"{value[:80]!r} is no {what} for a peer", hint=hint)
         for address in self.addresses:
             if not ADDRESS.fullmatch(address):
                 raise UsageError(f"{address[:80]!r} is no address", hint="an IPv4 or IPv6 address, or a host name")

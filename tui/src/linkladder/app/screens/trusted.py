@@ -41,7 +41,9 @@ The appliances that this one trusts, each by its own key.
         Binding("x,delete", "remove", "Remove", key_display="x"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
-    CSS = "TrustedScreen #peers { height: 1fr; } TrustedScreen #one { height: 2; }"  # scrolls, as 32 peers do not fit
+    CSS = (
+        "TrustedScreen #peers { height: 1fr; } TrustedScreen #one { height: auto; }"  # scrolls, as 32 peers do not fit
+    )
 
     def __init__(self) -> None:
         super().__init__()
