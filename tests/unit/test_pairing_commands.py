@@ -19,10 +19,14 @@ from typing import Any
 
 import pytest
 
-from linkladder import cli
+from linkladder import cli, plan
+from linkladder.app.live_backend import LiveBackend
 from linkladder.commands import pairing
+from linkladder.model import Contract, RungName
+from linkladder.model import Path as Way
 from linkladder.pairing import discovery, handoff, sieve
 from linkladder.pairing.window_events import Appliance
+from linkladder.plan.link import Side
 from linkladder.trust import keys, peers
 from pairing_ends import a_key, free_port
 
@@ -200,6 +204,20 @@ def test_what_is_known_of_each_is_said() -> None:
     first, second = pairing.appliance_lines(2, one)
     assert first == "  2  beta  192.0.2.1  on vmx0, heard 5 s ago"
     assert second == "     SHA256:x, paired as far, not the only one of this name"
+
+
+@pytest.mark.parametrize("console", [True, False])
+def test_a_peer_that_is_renamed_keeps_its_rungs(own_state: Path, console: bool) -> None:
+    peers.pin(peers.Peer("beta", ("192.0.2.1",), a_key(), a_key()))
+    paths = {RungName.DC_LINK: (Way("10.0.0.1", "10.0.0.2", "beta"), Way("10.0.1.1", "10.0.1.2", "gamma"))}
+    plan.save_link(own_state, plan.Link(Contract(), paths, ends={"near": Side("10.0.0.1"), "beta": Side("10.0.0.2")}))
+    if console:
+        LiveBackend("a test").rename_peer("beta", "far")
+    else:
+        assert cli.main(["peers", "rename", "beta", "far"]) == 0
+    link = plan.load_link(own_state)
+    assert [path.peer for _, path in link.every_path()] == ["far", "gamma"]
+    assert list(link.ends) == ["near", "far"]
 
 
 def test_peers_are_listed_renamed_and_removed(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:

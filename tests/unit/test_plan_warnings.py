@@ -82,6 +82,11 @@ def test_a_peer_of_which_every_address_is_tested_has_none_for_control_alone() ->
     assert said(known={"beta": ("10.2.0.2", "10.9.0.2"), "gamma": ("10.2.0.2",), "delta": ()}) == ""
 
 
+def test_a_peer_that_is_not_paired_any_more_is_told_before_the_run() -> None:
+    assert "dc-link: beta is not paired; choose another" in said(known={"gamma": ("10.9.0.2",)})
+    assert "not paired" not in said(known={"beta": ("10.9.0.2",)})
+
+
 def test_a_ceiling_below_the_contract() -> None:
     text = said(Contract(rate_bps=10e9, layer=Layer.L2))
     assert "the port carries at most 9.41 Gb/s of TCP" in text and "MTU 9000 would allow 9.90 Gb/s" in text

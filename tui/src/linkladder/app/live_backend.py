@@ -237,6 +237,7 @@ class LiveBackend(Machine, StoredRuns):
 
     def rename_peer(self, name: str, new: str) -> None:
         pinned.rename(name, new)
+        plan.rename_peer(self.folder, name, new)
 
     def remove_peer(self, name: str) -> None:
         pinned.remove(name)

@@ -28,7 +28,7 @@ def warnings(
     contract = link.contract or Contract()
     link = replace(link, paths=_own_paths(link, plan))
     return [
-        *_paths(link, host),
+        *_paths(link, host, known),
         *_by_another_card(link, host, ways or {}),
         *_unlike(link, host, far or {}),
         *_cards(link, contract, host),
@@ -57,7 +57,7 @@ def _own_paths(link: Link, plan: Plan) -> dict[RungName, tuple[Path, ...]]:
     return {name: paths for name, paths in own.items() if paths}
 
 
-def _paths(link: Link, host: HostFacts) -> list[str]:
+def _paths(link: Link, host: HostFacts, known: Mapping[str, Sequence[str]] | None) -> list[str]:
     if not link.paths:
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []
@@ -71,6 +71,8 @@ def _paths(link: Link, host: HostFacts) -> list[str]:
             found.append(f"{rung}: {path.remote} is this machine itself.")
         if not path.peer:
             found.append(f"{rung}: no peer is named; pair one first.")
+        elif known is not None and path.peer not in known:
+            found.append(f"{rung}: {path.peer} is not paired; choose another peer there, or pair with it.")
     return found
 
 

@@ -103,14 +103,17 @@ def _remove(args: argparse.Namespace) -> int:
 
 
 def _rename(args: argparse.Namespace) -> int:
-    print(f"{peers.rename(args.name, args.new).name} is called {args.new} now")
+    from linkladder.plan import rename_peer  # imported late, as no other of these commands reads a plan
+
+    old = peers.rename(args.name, args.new).name
+    rename_peer(state.folder(), old, args.new)
+    print(f"{old} is called {args.new} now")
     return 0
 
 
 def _introductions(args: argparse.Namespace) -> int:
     name = peers.introductions(args.name, args.answer == "allow").name
-    may = "may" if args.answer == "allow" else "may not"
-    print(f"{name} {may} have this appliance measure with others")
+    print(f"{name} may{'' if args.answer == 'allow' else ' not'} have this appliance measure with others")
     return 0
 
 

@@ -35,7 +35,15 @@ from linkladder.plan.expand import (
     with_longer_warmup,
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text, replaced
-from linkladder.plan.link import Link, load_link, load_link_or_empty, rungs_to_try, save_link, with_link
+from linkladder.plan.link import (
+    Link,
+    load_link,
+    load_link_or_empty,
+    rename_peer,
+    rungs_to_try,
+    save_link,
+    with_link,
+)
 from linkladder.plan.naming import name_of, named_apart
 from linkladder.plan.read import (
     AS_WRITTEN,
@@ -86,6 +94,7 @@ __all__ = [
     "present_step",
     "read_plan",
     "read_plan_file",
+    "rename_peer",
     "replaced",
     "restarts",
     "rungs_to_try",

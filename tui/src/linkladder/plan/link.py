@@ -113,6 +113,18 @@ def save_link(folder: FilePath, link: Link) -> None:
     atomic_files.replace(folder / FILE, "\n".join(lines))
 
 
+def rename_peer(folder: FilePath, old: str, new: str) -> None:
+    """Call a peer by its new name in the link description, too; a damaged one stays as it is."""
+    try:
+        link = load_link(folder)
+    except UsageError:
+        return
+    paths = {rung: tuple(replace(p, peer=new) if p.peer == old else p for p in link.paths[rung]) for rung in link.paths}
+    after = replace(link, paths=paths, ends={new if end == old else end: side for end, side in link.ends.items()})
+    if after != link:
+        save_link(folder, after)
+
+
 def _lines(record: Contract | Path | Side, names: dict[str, str]) -> list[str]:
     lines = []
     for key, attribute in names.items():
