@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import synth
-from helpers import at_rest, until
+from helpers import at_rest, present, until
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
@@ -65,6 +65,24 @@ async def test_the_cursor_stays_on_its_run_when_others_come_and_go() -> None:
         await until(pilot, "5 runs")
         await pilot.press("d")
         await until(pilot, f"{oldest} and its raw output will be gone.")
+
+
+async def test_a_run_that_ends_while_the_list_is_open_is_no_longer_one_that_goes_on() -> None:
+    backend = synth.settled()
+    backend.speed = 0.0
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        app.climb(synth.the_plan())
+        await until(pilot, "plan quick running")
+        backend.stored[synth.RUN] = (synth.summary(synth.RUN, RunState.RUNNING), synth.the_document())
+        await pilot.press("escape", "r")
+        await until(pilot, "9.21 Gb/s running")
+        backend.stored[synth.RUN] = (synth.summary(), synth.the_document())
+        present(app.progress).over = True
+        await until(pilot, "9.21 Gb/s PASS")
+        await pilot.press("d")
+        await until(pilot, "Delete this run?")
 
 
 async def test_runs_that_cannot_be_read_are_told_of_on_the_page_and_esc_leads_back() -> None:

@@ -98,6 +98,7 @@ the direction that carries less.
         super().__init__()
         self.found: list[RunSummary] = []
         self.marked: list[str] = []
+        self._measuring = False  # whether a run went on when the runs were read
 
     def body(self) -> ComposeResult:
         with Horizontal(id="filter"):
@@ -125,11 +126,17 @@ the direction that carries less.
     def on_resize(self) -> None:
         self._show()
 
+    def on_tick(self) -> None:
+        """Read the runs anew when the one that goes on has ended, or one has begun."""
+        if self.ladder_app.measuring != self._measuring:
+            self.load()
+
     @work(exclusive=True, group="runs")
     async def load(self, others: bool = False) -> None:
         """Read the runs; `others`: by another filter, of which the newest comes first."""
         app = self.ladder_app
         words, chosen = self.query_one("#words", Input).value, self._current()
+        self._measuring = app.measuring
         try:
             self.found = await app.run_blocking(app.backend.runs, words)
         except LinkladderError as error:  # shown on the page, as a dialog would come up again and again
