@@ -282,8 +282,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
     @work(group="control")
     async def send(self, verb: str, text: str = "") -> None:
-        session = self.ladder_app.session
-        progress = self.ladder_app.progress
+        session, progress = self.ladder_app.session, self.ladder_app.progress
         if session is None or progress is None or progress.over:
             return
         if not session.controlling:

@@ -135,28 +135,29 @@ the direction that carries less.
     async def load(self, others: bool = False) -> None:
         """Read the runs; `others`: by another filter, of which the newest comes first."""
         app = self.ladder_app
-        words, chosen = self.query_one("#words", Input).value, self._current()
+        words = self.query_one("#words", Input).value
         self._measuring = app.measuring
         try:
-            self.found = await app.run_blocking(app.backend.runs, words)
+            found = await app.run_blocking(app.backend.runs, words)
         except LinkladderError as error:  # shown on the page, as a dialog would come up again and again
             self.found = []
             self._show()
             self.query_one("#count", Static).update(in_a_line(error))
             return
-        if others:
-            self.query_one("#runs", Rows).cursor = 0
-        self._show(chosen.id if chosen and not others else "")
+        rows = self.query_one("#runs", Rows)
+        kept = one.id if (one := self._current()) else ""
+        self.found = found
+        at = 0 if others else next((n for n, run in enumerate(self.found) if run.id == kept), rows.cursor)
+        self._show()
+        rows.cursor = min(at, max(0, len(self.found) - 1))
         self._count()
         if not self.found and not words and (home := await app.ask(app.backend.home)) and home.lost_runs:
             self.query_one("#count", Static).update(f"{home.lost_runs}; Doctor has more")
 
-    def _show(self, chosen: str = "") -> None:
-        """Show the runs; the cursor stays on the run `chosen`, if it is still there."""
+    def _show(self) -> None:
         columns, rows = Columns(self.found, self.size.width), self.query_one("#runs", Rows)
         self.query_one("#head", Static).update(columns.head())
         rows.show([columns.row(run, run.id in self.marked) for run in self.found])
-        rows.cursor = next((at for at, run in enumerate(self.found) if run.id == chosen), rows.cursor)
         self.refresh_bindings()
 
     def _count(self) -> None:
