@@ -106,6 +106,15 @@ async def test_a_loan_is_shown_while_the_other_end_measures_with_this_one() -> N
         await until(pilot, "put back in 12 s")
 
 
+async def test_every_verdict_is_there_beside_a_run_that_stopped_early() -> None:
+    backend = synth.settled()
+    backend.stored["20261122"] = (synth.summary("20261122", RunState.INCOMPLETE), None)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "> Go on with the last run")
+        assert "localhost   41.2 Gb/s" in text and "2 interfaces  (m: all of them)" in text, text
+
+
 async def test_runs_and_peers_that_were_damaged_do_not_look_as_if_there_never_were_any(own_state: Path) -> None:
     (own_state / "linkladder.db").write_bytes(b"no database" * 1000)
     (own_state / "peers.json").write_text("{")

@@ -51,7 +51,8 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     lines = [first, *(nic_line(n) for n in nics[:most])]
     if len(nics) > most:
         more = len(nics) - most
-        lines.append(f"and {units.plural(more, 'more interface')}  (m: all of them)")
+        said = f"and {units.plural(more, 'more interface')}" if most else units.plural(more, "interface")
+        lines.append(f"{said}  (m: all of them)")
     if not nics:
         lines.append("no network interface was found")
     return lines

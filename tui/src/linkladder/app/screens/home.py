@@ -186,7 +186,7 @@ the link, climb the ladder, read the report.
         peers, last = self._show_peers(), self._show_last()
         # The 10 are lines always there: title, three headings, machine, health, rest of cards, border, heading, footer.
         taken = 10 + peers + last + len(steps) + self._show_loan()
-        most = max(1, self.size.height - taken)
+        most = max(0, self.size.height - taken)
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # shows it instead of counting it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
         self.query_one("#host", Static).update(lines)
