@@ -251,9 +251,10 @@ bulk_build() {
 	jail_root >/dev/null
 	[ -d "$work/overlay-ports/net-mgmt/linkladder" ] || not_yet 'ports tree' ports
 	# Under the same version poudriere would keep the package of before, whatever this tree has become: linkladder's, and
-	# netperf's, which is built with a patch of this tree.
+	# netperf's, which is built with a patch of this tree.  What a failed run had built is in .building, where it goes on.
 	for name in linkladder netperf; do
-		rm -f "$work/poudriere/data/packages/$jail-$tree/All/$name"-[0-9]*.pkg
+		rm -f "$work/poudriere/data/packages/$jail-$tree/All/$name"-[0-9]*.pkg \
+			"$work/poudriere/data/packages/$jail-$tree/.building/All/$name"-[0-9]*.pkg
 	done
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
 	# Under another version than its port's the framework would not find what was built.

@@ -284,3 +284,19 @@ def test_why_a_port_failed_is_told_and_kept_with_the_stages_logs(freebsd: FreeBS
     (freebsd.jail / "fails").unlink()
     assert freebsd.build("--stage", "bulk", *given).returncode == 0
     assert not (freebsd.work / "log/ports").exists()
+
+
+def test_no_package_of_another_tree_is_kept_under_the_same_version(freebsd: FreeBSD, sets: Path, ports: Path) -> None:
+    given = ["--sets", sets, "--ports", ports]
+    assert freebsd.build("--stage", "jail", "--stage", "ports", *given).returncode == 0
+    kept = freebsd.work / "poudriere/data/packages/linkladder-linkladder"
+    # What a run that failed had built lies in .building, and the next run goes on from there.
+    for folder in (kept / "All", kept / ".building/All"):
+        folder.mkdir(parents=True)
+        for name in ("linkladder-0.1.0", "netperf-2.7.1.p20210121_2", "iperf3-3.19.1"):
+            (folder / f"{name}.pkg").touch()
+    assert freebsd.build("--stage", "bulk", *given).returncode == 0
+    assert [str(path.relative_to(kept)) for path in sorted(kept.rglob("*.pkg")) if path.name != "packagesite.pkg"] == [
+        ".building/All/iperf3-3.19.1.pkg",
+        "All/iperf3-3.19.1.pkg",
+    ]
