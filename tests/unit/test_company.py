@@ -117,6 +117,21 @@ def test_what_is_wrong_is_named() -> None:
         plans.read_plan(MESH.replace("mesh = true", 'ends = ["near", "beta"]'))
 
 
+def test_a_path_that_a_rung_has_twice_is_refused_with_its_line() -> None:
+    """Its figures stood there as those of two paths that share something."""
+    one = '[[path.dc-link]]\npeer = "beta"\nlocal = "10.0.0.1"\nremote = "10.0.0.2"\n'
+    text = MESH.replace("mesh = true", f"{one}{one.replace('10.0.0', '10.0.1')}{one}")
+    line = 1 + text.splitlines().index('remote = "10.0.0.2"', text.splitlines().index('remote = "10.0.1.2"'))
+    words = rf"line {line}: path\.dc-link\.remote: expected another path than path 1, between the same addresses"
+    with pytest.raises(plans.PlanError, match=words):
+        plans.read_plan(text)
+    by_name = '[[path.dc-link]]\npeer = "beta"\n'
+    with pytest.raises(plans.PlanError, match=r"path\.dc-link\.peer: expected another path than path 1"):
+        plans.read_plan(MESH.replace("mesh = true", f"{by_name}{by_name}"))
+    cards = "".join(f'{by_name}interface = "vmx{n}"\n' for n in (1, 2))
+    assert len(plans.read_plan(MESH.replace("mesh = true", cards)).rungs[0].paths) == 2
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

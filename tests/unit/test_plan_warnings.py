@@ -228,3 +228,11 @@ def test_a_path_between_two_ip_versions_is_not_taken() -> None:
         path_typed("fd00::1", "10.0.0.2", Path(), "beta")
     with pytest.raises(ValueError, match=r"expected an IP address, such as 10\.0\.0\.1$"):
         path_typed("", "there", Path(), "beta")
+
+
+def test_a_path_that_was_typed_before_is_not_taken_again() -> None:
+    """What the console saved with such a pair, no command could read."""
+    before = [Path("10.0.0.1", "10.0.0.2", "beta"), Path("10.0.1.1", "10.0.1.2", "beta")]
+    with pytest.raises(ValueError, match=r"expected another path than path 2, between the same addresses$"):
+        path_typed("10.0.1.1", "10.0.1.2", Path(), "beta", before)
+    assert path_typed("10.0.1.1", "10.0.1.2", Path(), "gamma", before).peer == "gamma"

@@ -144,11 +144,13 @@ def ceiling_sentence(contract: Contract) -> str:
     )
 
 
-def path_typed(local: str, remote: str, old: Path, peer: str) -> Path:
-    """A rung's path with the typed addresses; raises ValueError with what is expected."""
+def path_typed(local: str, remote: str, old: Path, peer: str, before: Sequence[Path] = ()) -> Path:
+    """A rung's path with the typed addresses; raises ValueError with what is expected, also if it is one `before`."""
     try:
         here, there = fields.address(local) if local else "", fields.address(remote)
     except ValueError as error:
         raise ValueError(f"{error}, such as 10.0.0.1") from None
     fields.two_ends(here, there)
-    return replace(old, local=here, remote=there, peer=peer)
+    made = replace(old, local=here, remote=there, peer=peer)
+    fields.once_each((*before, made))
+    return made

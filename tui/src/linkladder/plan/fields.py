@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +17,7 @@ from linkladder.model import (
     Direction,
     End,
     Layer,
+    Path,
     Protocol,
     RungName,
     Setting,
@@ -132,6 +133,18 @@ def two_ends(local: str, remote: str) -> None:
         raise ValueError(f"expected an address of the IP version of {local}, its local one")
     if local and local == remote:
         raise ValueError("expected another address than the local one")
+
+
+def once_each(paths: Sequence[Path]) -> None:
+    """Raise ValueError if the last of a rung's paths is one before it, which would be told as two that share it."""
+    known = [_ends(path) for path in paths]
+    if known and known.index(known[-1]) < len(known) - 1:
+        raise ValueError(f"expected another path than path {known.index(known[-1]) + 1}, between the same addresses")
+
+
+def _ends(path: Path) -> tuple[str, ...]:
+    near, far = path.local or path.local_interface, path.remote or path.remote_interface
+    return path.origin, near, path.peer, far
 
 
 def address(value: Any) -> str:

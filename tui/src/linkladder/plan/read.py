@@ -190,7 +190,14 @@ class Reader:
         found = {}
         for name, given in data.items():
             tables = given if isinstance(given, list) and given else [given]
-            found[RungName(name)] = tuple(self.path(table, f"path.{name}", n) for n, table in enumerate(tables))
+            made: list[Path] = []
+            for n, table in enumerate(tables):
+                made.append(self.path(table, f"path.{name}", n))
+                try:
+                    fields.once_each(made)
+                except ValueError as error:
+                    self.fail("remote" if made[-1].remote else "peer", f"path.{name}", str(error), n)
+            found[RungName(name)] = tuple(made)
         return found
 
     def path(self, data: Any, table: str, index: int) -> Path:

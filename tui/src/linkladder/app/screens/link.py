@@ -252,19 +252,19 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                     first = path_typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}", hint=UNSAVED) from None
-                paths[rung] = (first, *(self._further(values, known) if rung is RungName.DC_LINK else more))
+                paths[rung] = self._further(values, known, first) if rung is RungName.DC_LINK else (first, *more)
         return Link(contract_of(values, known.contract or Contract()), paths, values["plan"], known.ends)
 
-    def _further(self, values: dict[str, str], known: Link) -> tuple[Path, ...]:
-        """The link's other paths, without those whose far address is empty."""
+    def _further(self, values: dict[str, str], known: Link, first: Path) -> tuple[Path, ...]:
+        """The link's paths: `first`, and the others without those whose far address is empty."""
         before = known.paths.get(RungName.DC_LINK, ())[1:]
-        found = []
+        found = [first]
         for number in range(2, self.more + 2):
             key = further(number)
             old = before[number - 2] if number - 2 < len(before) else Path()
             if remote := values.get(f"remote-{key}", "").strip():
                 try:
-                    found.append(path_typed(values[f"local-{key}"].strip(), remote, old, values[f"peer-{key}"]))
+                    found.append(path_typed(values[f"local-{key}"].strip(), remote, old, values[f"peer-{key}"], found))
                 except ValueError as error:
                     raise UsageError(f"path {number}: {error}", hint=UNSAVED) from None
         return tuple(found)
