@@ -42,6 +42,7 @@ from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 BOTH = (Direction.FORWARD, Direction.REVERSE)
 OPEN = (Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE)
+EXCUSED = (Cause.BUSY_END, Cause.WINDOW, Cause.OWN_CARD)  # by which an end explains that it carried too little
 
 
 def besides_one_way(
@@ -173,8 +174,9 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
         if few(j) and known_by_several(replace(rung, experiments=_alike(rung, paths))):
             continue
         short = few(j) or j.judgement.cause in (Cause.SHORT, Cause.SCATTERED, Cause.WORST_TRIAL, Cause.LEVEL_FELL)
-        if short and len(paths) > 1 and not whole:
-            continue  # what they share besides is not said
+        excused = j.judgement.cause in EXCUSED and j.spread is not None and j.spread.minimum > 0
+        if (short or excused) and len(paths) > 1 and not whole:
+            continue  # what they share besides is not said, and each end's card is shared by its paths
         known = len(paths) == 1 and not any(able.lacking(rung.paths[n], w) for n in paths for w in BOTH)
         best = verdict if not short or known else Verdict.CANNOT_JUDGE
         said = f"{_name(j, rung)}: {j.judgement.sentence}"

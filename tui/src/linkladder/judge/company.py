@@ -293,10 +293,16 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
         if len(one.beside) > 1:
             groups.setdefault((one.asked.id, one.direction), []).append(one)
     for (_, way), group in groups.items():
-        rates = {n: rate(s for s in group if s.path == n)[0] for n in group[0].beside}
+        rates = {n: _of_them(s for s in group if s.path == n) for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):
             busy = next((s.busy for s in group if s.busy), "")
             yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, busy)
+
+
+def _of_them(seen: Iterable[Seen]) -> float | None:
+    """The median rate of a path's loads, which is 0 where each of them carried nothing."""
+    loads = list(seen)
+    return 0.0 if all(s.silent for s in loads) else rate(loads)[0]
 
 
 def _apart(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkladder import phrases
-from linkladder.judge.all_cards import of_cards, paths_at_once
+from linkladder.judge.all_cards import held_against, of_cards, paths_at_once
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import direction_bps
@@ -101,7 +101,11 @@ def _incomplete(text: str, cause: Cause) -> Judgement:
 
 def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
     """Compare each rung with the one below, direction by direction: how much is lost, and whether noise explains it."""
-    by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.by_direction}
+    by_name = {
+        r.name: (r, j)
+        for r, j in zip(document.rungs, judged, strict=True)
+        if j.by_direction and held_against(deal, r.paths, (), document)  # else no rate of them all is called for
+    }
     climbed = [n for n in ORDER if n in by_name]
     needed = {n: deal.pass_ratio * ceiling(of_cards(deal, paths_at_once(by_name[n][0]), document)).bps for n in climbed}
     said = []

@@ -69,12 +69,16 @@ def judge_experiment(
     direction: Direction,
     rung: RungResult | None = None,
     bounded: bool = True,
+    partly: bool = False,
 ) -> ExperimentJudgement:
-    """One setting in one direction against the contract."""
+    """One setting in one direction against the contract.
+
+    `partly`: of a trial in which some of several paths carried nothing the rate is that of the others, and not 0.
+    """
     p = result.parameters
     best = ceiling(contract, p.protocol, p.write_size).bps
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
-    values = [_carried_bps(t, p, direction, bounded) for t in usable]
+    values = [_carried_bps(t, p, direction, bounded, partly) for t in usable]
     seen = spread_of(usable, values, direction, confidence(p))
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     limits = decides = None
@@ -100,10 +104,10 @@ def judge_experiment(
     )
 
 
-def _carried_bps(trial: TrialResult, p: Experiment, direction: Direction, bounded: bool) -> float:
+def _carried_bps(trial: TrialResult, p: Experiment, direction: Direction, bounded: bool, partly: bool) -> float:
     """Goodput of a trial in which something arrived; figures without a byte behind them are none."""
     flows = [f for f in trial.flows if f.direction is direction]
-    if not trial.ok or (flows and not any(f.bytes or f.total_bytes for f in flows)):
+    if not (trial.ok or partly) or (flows and not any(f.bytes or f.total_bytes for f in flows)):
         return 0.0
     carried = max(0.0, direction_bps(trial, p, direction))
     lasting = plateau(counted(trial.intervals, direction)) if bounded and p.protocol is Protocol.TCP else None

@@ -9,22 +9,22 @@ from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, of_changes, proven, without_doubted
-from linkladder.judge.all_cards import of_cards, paths_at_once
+from linkladder.judge.all_cards import held_against, of_cards, paths_at_once
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
 from linkladder.judge.besides_one_way import besides_one_way
 from linkladder.judge.card_faults import Faults, at_fault, card_faults, excused, not_the_link
-from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
+from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.chosen import chosen_of, counts, duplex_ids
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.common_limits import several_pairs
+from linkladder.judge.each_setting import against, each_setting, lent, of, shown
 from linkladder.judge.evidence import parameters, ways
-from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
-from linkladder.judge.limiters import at_ceiling, own_card
+from linkladder.judge.limiters import at_ceiling
 from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
@@ -46,12 +46,10 @@ from linkladder.model import (
 )
 from linkladder.phrases import remedies as advise
 from linkladder.phrases import rungs as say
-from linkladder.phrases.one_setting import limited
 from linkladder.verdicts import (
     SHORTFALL,
     Cause,
     Change,
-    Concern,
     ExperimentJudgement,
     Judgement,
     RungJudgement,
@@ -106,9 +104,12 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     card, parts = several.deal(of_one), _parts(rung)
     whole, rung = parts.whole, parts.plain
     deal = of_cards(card, paths_at_once(rung), document)
-    judged = _settings(rung, deal, own_cards(rung, card, document))
+    pairs = several_pairs(rung.paths)
+    if pairs and several.whole is None:  # none was loaded one way, and what all carry at once proves nothing of one
+        rung = dataclasses.replace(rung, experiments=())
+    judged = each_setting(rung, deal, own_cards(rung, card, document))
     chosen = chosen_of(judged)
-    judged = tuple(dataclasses.replace(j, counts=counts(j, rung, deal, chosen)) for j in judged)
+    judged = tuple(dataclasses.replace(j, counts=pairs or counts(j, rung, deal, chosen)) for j in judged)
     verdict = _verdict(rung, judged, chosen, deal, document)
     found = [
         *several.concerns,
@@ -127,26 +128,27 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
     if verdict.cause is Cause.NOTHING_MEASURED and only_others_asked(parts.measured, document):
         verdict = no_rate_asked(verdict)
-    best = max(chosen.values(), key=_median, default=None)
-    by_direction = {d: j.spread.median for d, j in chosen.items() if j.spread}
     weakest = min(chosen.values(), key=_median, default=None)
-    # What several pairs carry together has a ceiling only where the contract names what they share.
     limit = weakest.limiter if weakest else None
-    alone = not several_pairs(rung.paths)
-    sum_bounded = alone or of_one.shared_bps is not None
+    # What several pairs carry together has a ceiling only where the contract names what they share.
+    sum_bounded = held_against(of_one, rung.paths, (), document) is not None
+    every_one = shown(parts.borne_out, judged, of_one, document)
+    chosen_shown = chosen_of(of(every_one, parts.plain)) if pairs else chosen
+    best = max(chosen_shown.values(), key=_median, default=None)
+    by_direction = {d: j.spread.median for d, j in chosen_shown.items() if j.spread}
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
-        ceiling=ceiling(deal) if bounded else None,
+        ceiling=ceiling(deal) if bounded and sum_bounded else None,
         best_bps=by_direction.get(best_rate.worse_way(by_direction)),
         best_experiment=best.experiment if best else "",
         by_direction=by_direction,
         limiter=limit if sum_bounded or not at_ceiling(limit) else None,
-        experiments=(*judged, *_on_loan(whole, rung, deal, card, bounded)),
+        experiments=(*every_one, *lent(without_planted(whole), parts.borne_out, deal, card, bounded and sum_bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j, rung.paths) for j in chosen.values() if j.spread),
-        follow_up=follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit) if alone else (),
+        follow_up=follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit) if not pairs else (),
         changes=changed,
         staircase=landings(compared, changed, card),
         answers=answers,
@@ -158,12 +160,6 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
 
 def _median(j: ExperimentJudgement) -> float:
     return j.spread.median if j.spread else 0.0
-
-
-def _settings(rung: RungResult, deal: Contract, troubles: list[Concern]) -> tuple[ExperimentJudgement, ...]:
-    """Each setting in each direction, an end's own card in trouble named where it was loaded."""
-    judged = _experiments(rung, deal, rung.name is RungName.DC_LINK)
-    return judged if rung.name in GENERATOR else tuple(_held_by_card(j, rung, troubles) for j in judged)
 
 
 def _verdict(
@@ -209,27 +205,6 @@ def without_planted(rung: RungResult) -> RungResult:
     return dataclasses.replace(rung, experiments=kept) if len(kept) < len(rung.experiments) else rung
 
 
-def _on_loan(
-    whole: RungResult, rung: RungResult, deal: Contract, card: Contract, bounded: bool
-) -> tuple[ExperimentJudgement, ...]:
-    """Judge each experiment under settings on loan by the ceiling of its own MTU; no verdict rests on these."""
-    lent = tuple(e for e in without_planted(whole).experiments if e not in rung.experiments)
-    found: list[ExperimentJudgement] = []
-    for e in lent:
-        under = at_lent_mtu(card if e.parameters.bundled else deal, e.parameters.settings, len(whole.paths))
-        found += _experiments(dataclasses.replace(whole, experiments=(e,)), under, bounded)
-    return tuple(dataclasses.replace(j, counts=False) for j in found)
-
-
-def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
-    return tuple(
-        judge_experiment(e, deal, way, rung, bounded)
-        for e in rung.experiments
-        if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
-        for way in ways(e.parameters)
-    )
-
-
 def _rests_on(
     verdict: Judgement, judged: tuple[ExperimentJudgement, ...], rung: RungResult, deal: Contract
 ) -> tuple[int, ...]:
@@ -238,19 +213,6 @@ def _rests_on(
     failed = (j for j in judged if j.counts and j.judgement.verdict is Verdict.FAIL)
     same = (j for j in failed if j.judgement.cause is verdict.cause)
     return tuple(dict.fromkeys(n for j in same for n in at_fault(j, by_id[j.experiment], deal)))
-
-
-def _held_by_card(j: ExperimentJudgement, rung: RungResult, troubles: list[Concern]) -> ExperimentJudgement:
-    """The judgement, but with the card of an end that it loaded as the limiter if that is in trouble, so that the path
-    is not blamed.
-    """
-    loaded = {g.path for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials for g in t.legs}
-    held = next((c for c in troubles if c.excuses and (not c.paths or loaded & set(c.paths))), None)
-    if held is None or j.limiter is None or j.judgement.cause not in SHORTFALL:
-        return j
-    found = own_card(held.sentence, j.limiter.evidence)
-    sentence = limited(j.judgement.reasons[0], held.sentence)
-    return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
 
 
 def _judge_generator(
@@ -287,7 +249,8 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement], document:
         return None
     lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
     asked = throughput_asked(rung, document)
-    none = say.no_tcp(rung.name, len(rung.paths)) if asked else say.no_load_asked(rung.name, lacking(rung, document))
+    nothing = say.no_tcp(rung.name, len(rung.paths), several_pairs(rung.paths))
+    none = nothing if asked else say.no_load_asked(rung.name, lacking(rung, document))
     said = " ".join(lost) or none
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
@@ -361,7 +324,7 @@ def _headroom(rung: RungResult, document: Document, deal: Contract, way: Directi
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
         if name in run and not accounts(run[name], document):
-            best = chosen_of(_experiments(run[name], deal, False))
+            best = chosen_of(against(run[name], deal, False))
             known = [j.spread.median for j in best.values() if j.spread is not None]
             if known:
                 shown[name] = min(known)

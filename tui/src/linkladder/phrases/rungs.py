@@ -19,7 +19,9 @@ def not_measured(rung: str, why: str) -> str:
     return f"{rung} was not measured: {why}"
 
 
-def no_tcp(rung: str, paths: int = 1) -> str:
+def no_tcp(rung: str, paths: int = 1, of_pairs: bool = False) -> str:
+    if of_pairs:  # any of their loads would do, but for both ways at once
+        return f"No TCP throughput, one way at a time, was measured on {rung}."
     together = f" of all {paths} paths at once, without a setting on loan," if paths > 1 else ""
     return f"No TCP throughput{together} was measured on {rung}."
 

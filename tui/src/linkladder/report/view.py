@@ -145,7 +145,9 @@ def ladder(document: Document, judged: DocumentJudgement, deal: Contract | None)
 def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: Contract) -> RungSection:
     parameters = {e.parameters.id: e for e in result.experiments}
     streams = [e for e in result.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
-    main = {e.experiment for e in judged.experiments if e.counts} | {one.experiment for one in judged.members}
+    counting = [e.experiment for e in judged.experiments if e.counts]
+    of_all = [name for name in counting if not parameters[name].parameters.paths]  # the others are in the matrix
+    main = {*(of_all or counting), *(one.experiment for one in judged.members)}
     bounded = judged.ceiling is not None
     downs = [one for one in judged.members if one.believed]
     charts = {
