@@ -18,8 +18,22 @@ from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.reserving import reserve_near
 from linkladder.errors import EnvironmentFault
-from linkladder.events import Notice, Paused, PlanGrown, RungStarted
-from linkladder.model import Contract, Direction, Experiment, HostFacts, Plan, Protocol, Rtt, Rung, RungName, RunState
+from linkladder.events import Notice, Paused, PlanGrown, RunFinished, RungStarted
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    Fault,
+    HostFacts,
+    Leg,
+    Outcome,
+    Plan,
+    Protocol,
+    Rtt,
+    Rung,
+    RungName,
+    RunState,
+)
 from linkladder.model import Path as Way
 from linkladder.peer import Refused
 from linkladder.store import Store
@@ -379,3 +393,18 @@ async def test_a_resumed_rung_begins_with_what_is_stored_of_it(own_state: Path) 
             found.append({name: [t.goodput_bps for t in several] for name, several in event.before.items()})
             engine.controls.cancel()
     assert found == [{"tcp": [1e9, 1e9]}]
+
+
+async def test_a_run_that_goes_on_tells_of_trials_that_had_failed_before(own_state: Path) -> None:
+    """All of it was called measured, and its exit code said so, where a peer had been lost in some."""
+    store = Store(own_state)
+    loopback = (Way("127.0.0.1", "127.0.0.1"),)
+    plan = Plan("p", rungs=(Rung(RungName.LOCALHOST, loopback, (TCP,)),))
+    run = store.begin(plan)
+    for n in range(2):
+        store.keep_trial(run, RungName.LOCALHOST, "tcp", judge_documents.trial(1e9, Direction.FORWARD, n))
+    lost = replace(judge_documents.trial(1e9, Direction.FORWARD, 1), legs=(Leg(Outcome(False, Fault.PEER, "lost")),))
+    store.keep_trial(run, RungName.LOCALHOST, "tcp", lost)
+    store.finish(run, RunState.COMPLETE)
+    ended = [event async for event in Engine(plan, store, Known(), None, resume=run).run()][-1]
+    assert isinstance(ended, RunFinished) and (ended.state, ended.failed_trials) == (RunState.COMPLETE, 1)

@@ -132,7 +132,7 @@ class Engine:
         ends = {"": self.near, **self._ends.connected}
         self._foreseen = Foreseen(self.plan, ends, facts, self.boots, self.store.folder, self._stored())
         if self._resumed:
-            resume_stored(self.store, self.run_id, self.plan)
+            self._failed = resume_stored(self.store, self.run_id, self.plan)
         else:
             self.store.begin(self.plan, ", ".join(self.plan.peers), self.run_id)
         self._begun = True

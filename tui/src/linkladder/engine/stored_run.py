@@ -13,9 +13,13 @@ from linkladder.store import KeptVerdict, Store
 from linkladder.verdicts import Judgement, Verdict
 
 
-def resume_stored(store: Store, run_id: str, plan: Plan) -> None:
-    """Resume a stored run; experiments new in this plan are added, none are removed."""
-    before = store.load(run_id, output=False).run.plan
+def resume_stored(store: Store, run_id: str, plan: Plan) -> int:
+    """Resume a stored run; experiments new in this plan are added, none are removed.
+
+    Returns how many trials of what it goes on with had failed, which are not measured again; 0 if it adds to the plan.
+    """
+    document = store.load(run_id, output=False)
+    before = document.run.plan
     after = plans.extended(before, plan)
     store.resume(run_id)
     if after != before:
@@ -23,6 +27,8 @@ def resume_stored(store: Store, run_id: str, plan: Plan) -> None:
         more = plans.trials(after) - plans.trials(before)
         were = f"{units.plural(more, 'trial')} {'was' if more == 1 else 'were'}"
         store.note(run_id, f"follow-up: {were} added to the plan after the run")
+        return 0
+    return sum(not trial.ok for trial in document.trials)
 
 
 def replan(store: Store, run_id: str, before: Plan, after: Plan, why: str = "") -> None:
