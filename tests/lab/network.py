@@ -142,7 +142,7 @@ class Network:
                 better = ["metric", "1"] if version == 6 else []  # than the kernel's own of IPv6
                 self._in("net", "ip", f"-{version}", "route", "replace", net, "dev", port, *better,
                          "mtu", "lock", str(link.mtu))  # fmt: skip
-        if instead := self._delay.put(link.delay_ms):
+        if instead := self._delay.put(link.delay_ms, link.rate):
             self._without(instead)
         self._in("net", "nft", "flush", "ruleset")
         if link.loss:
