@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkladder.judge import judge_document
-from linkladder.model import Contract, Document, Path
+from linkladder.model import Contract, Document, ExperimentResult, Leg, Path
 from linkladder.verdicts import CompanyJudgement
 from paths_documents import CARDS, PAIRS, of_paths
 
@@ -34,6 +34,25 @@ def test_paths_that_fill_what_they_share_blame_no_end(paths: tuple[Path, ...]) -
     filled = of_paths(paths, 950e6, 475e6, GIGABIT)
     assert not told(filled, paths) and not told(none_below(filled), paths), "950 Mb/s are 99.3 % of the shared ceiling"
     assert told(none_below(of_paths(paths, 900e6, 450e6, GIGABIT)), paths), "94 % of it may have another reason"
+
+
+@pytest.mark.parametrize("paths", [PAIRS, CARDS], ids=["pairs", "cards"])
+def test_a_slow_path_beside_a_fast_one_blames_nothing_that_is_common(paths: tuple[Path, ...]) -> None:
+    """10.4 Gb/s of a card and 0.1 Gb/s of another were a sum that stays at 10.4 Gb/s over one path or over two."""
+    slow = none_below(of_paths(paths, 900e6, 900e6, UNSAID))
+    made = tuple(_slower(e) for e in slow.rungs[-1].experiments)
+    assert not told(replace(slow, rungs=(replace(slow.rungs[-1], experiments=made),)), paths)
+
+
+def _slower(e: ExperimentResult) -> ExperimentResult:
+    """The second path carries a fiftieth."""
+
+    def less(g: Leg) -> Leg:
+        rates = {way: bps / 50 for way, bps in g.outcome.by_direction.items()}
+        return replace(g, outcome=replace(g.outcome, goodput_bps=g.outcome.goodput_bps / 50, by_direction=rates))
+
+    trials = tuple(replace(t, legs=tuple(less(g) if g.path else g for g in t.legs)) for t in e.trials)
+    return replace(e, trials=trials)
 
 
 @pytest.mark.parametrize("paths", [PAIRS, CARDS], ids=["pairs", "cards"])

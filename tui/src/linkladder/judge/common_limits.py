@@ -35,10 +35,17 @@ def own_limits(rung: RungResult, cells: Sequence[Cell]) -> tuple[OwnLimit, ...]:
                 rates = [(c.alone_bps, c.together_bps) for c in mine]
                 alone = [a for a, _ in rates if a]
                 total = sum(b for _, b in rates if b is not None)
-                if len(mine) > 1 and len(alone) == len(mine) and abs(total - max(alone)) <= SAME * max(alone):
+                if len(alone) == len(mine) and _no_more_than_one(total, alone):
                     sentence = say.own_limit(end, sends, len(mine), total)
                     found.append(OwnLimit(end, sends, str(way), total, sentence))
     return tuple(found)
+
+
+def _no_more_than_one(total: float, alone: Sequence[float]) -> bool:
+    """Whether paths carry no more together than the best of them alone, though each alone carries enough to tell."""
+    if len(alone) < 2 or total >= (1 - SAME) * sum(alone):  # beside a fast path slow ones hardly add to the sum
+        return False
+    return abs(total - max(alone)) <= SAME * max(alone)
 
 
 def plateaus(rung: RungResult, cells: Sequence[Cell], sums: dict[str, float]) -> list[str]:
@@ -48,7 +55,7 @@ def plateaus(rung: RungResult, cells: Sequence[Cell], sums: dict[str, float]) ->
     found = []
     for way, total in sums.items():
         alone = [c.alone_bps for c in cells if c.direction == way and c.alone_bps]
-        if len(alone) > 1 and len(alone) == len(rung.paths) and abs(total - max(alone)) <= SAME * total:
+        if len(alone) == len(rung.paths) and _no_more_than_one(total, alone):
             found.append(say.plateau(way, total, len(rung.paths)))
     return found
 
