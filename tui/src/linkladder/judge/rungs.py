@@ -131,8 +131,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     weakest = min(chosen.values(), key=_median, default=None)
     limit = weakest.limiter if weakest else None
     # What several pairs carry together has a ceiling only where the contract names what they share, and all cross it.
-    sum_bounded = not pairs or of_one.shared_bps is not None
-    all_cross = held_against(of_one, rung.paths, (), document) is not None
+    sum_bounded = held_against(of_one, rung.paths, (), document) is not None
     every_one = shown(parts.borne_out, judged, of_one, document)
     chosen_shown = chosen_of(of(every_one, parts.plain)) if pairs else chosen
     best = max(chosen_shown.values(), key=_median, default=None)
@@ -140,12 +139,12 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
-        ceiling=ceiling(deal) if bounded and all_cross else None,
+        ceiling=ceiling(deal) if bounded and sum_bounded else None,
         best_bps=by_direction.get(best_rate.worse_way(by_direction)),
         best_experiment=best.experiment if best else "",
         by_direction=by_direction,
         limiter=limit if sum_bounded or not at_ceiling(limit) else None,
-        experiments=(*every_one, *lent(without_planted(whole), parts.borne_out, deal, card, bounded and all_cross)),
+        experiments=(*every_one, *lent(without_planted(whole), parts.borne_out, deal, card, bounded and sum_bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded and sum_bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j, rung.paths) for j in chosen.values() if j.spread),
