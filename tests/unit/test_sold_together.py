@@ -167,7 +167,7 @@ def test_charts_of_all_paths_come_first_and_the_matrix_has_the_others() -> None:
 
 
 def test_pairs_within_a_site_make_no_sum_impossible_nor_faster_than_ideal() -> None:
-    """170 % of what the sites share stood as what limits, though gamma and near do not cross it; RFC 6349 held as much."""
+    """170 % of what the sites share stood as what limits, though gamma and near do not cross it."""
     within = (*PAIRS, replace(PAIRS[0], peer="delta", remote="10.0.0.9", peer_site="a"))
     document = with_deal(of_paths(within, 191e6, 150e6, MESH.run.plan.contract), shared_bps=SHARED)
     seen = link(document)
