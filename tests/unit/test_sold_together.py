@@ -173,3 +173,21 @@ def test_pairs_within_a_site_make_no_sum_impossible_nor_faster_than_ideal() -> N
     seen = link(document)
     assert seen.by_direction["forward"] > SHARED and seen.limiter is None and seen.rfc6349 == ()
     assert "so the link is not what was entered" not in report.html(document)
+
+
+def test_beside_pings_of_all_paths_the_neighbours_rates_are_those_of_the_ladder() -> None:
+    """Pings over all paths made every load by the side of one other path no load of the rung: it had no bars at all."""
+    document = with_deal(of_paths(PAIRS, 191e6, 191e6, MESH.run.plan.contract), shared_bps=SHARED)
+    echo = MESH.rungs[-1].experiments[0]
+    pings = replace(echo, trials=tuple(replace(t, legs=t.legs[:2]) for t in echo.trials))
+    beside = tuple(
+        e
+        if e.parameters.paths
+        else replace(e, parameters=replace(e.parameters, company=Company.NEIGHBOURS, paths=(0, 1)))
+        for e in document.rungs[-1].experiments
+    )
+    seen = link(with_experiments(document, (pings, *beside)))
+    assert {way: round(bps / 1e6) for way, bps in seen.by_direction.items()} == {"forward": 382, "reverse": 382}
+    assert len(seen.experiments) == 6 and seen.best_bps
+    alone = tuple(e for e in beside if len(e.parameters.paths) == 1)
+    assert link(with_experiments(document, (pings, *alone))).by_direction == {}, "none of them is that of all paths"

@@ -61,10 +61,11 @@ def shown(rung: RungResult, judged: Judged, deal: Contract, document: Document) 
     return tuple(found)
 
 
-def of(judged: Judged, rung: RungResult) -> Judged:
-    """Those of the rung's experiments."""
-    ids = {e.parameters.id for e in rung.experiments}
-    return tuple(j for j in judged if j.experiment in ids)
+def of_all_paths(judged: Judged, rung: RungResult) -> Judged:
+    """Those of experiments that loaded all of the rung's paths."""
+    loaded = {e.parameters.id: set(e.parameters.paths) for e in rung.experiments}
+    every = set(range(len(rung.paths)))
+    return tuple(j for j in judged if j.experiment in loaded and (loaded[j.experiment] or every) == every)
 
 
 def _loads(rung: RungResult) -> tuple[ExperimentResult, ...]:

@@ -33,7 +33,7 @@ def who(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
     """Which neighbours take from the watched path, and what else may be the reason."""
     once = " Each was measured once: repeat it to be sure." if any(one.once for one in found) else ""
     if visits := sum(one.visits for one in found):
-        once = f" {visits} of the repeats {'is' if visits == 1 else 'are'} visits while it was loaded.{once}"
+        once = f" {visits} of the repeats {'is a visit' if visits == 1 else 'are visits'} while it was loaded.{once}"
     guilty = [one for one in found if one.takes]
     if not guilty:
         return f"No neighbour takes anything from {watched}.{once}"
