@@ -16,7 +16,7 @@ from linkladder.judge.evidence import ways
 from linkladder.judge.stats import difference
 from linkladder.judge.withheld import most_explained
 from linkladder.model import Direction, Document, Experiment, ExperimentResult, Protocol, TrialResult
-from linkladder.model.same_setting import Identity, identity
+from linkladder.model.same_setting import Identity, between
 from linkladder.verdicts import Answer, ComparedFigure, Measured
 
 # Changes that do not matter: this share of the first run's figure, or this amount in its unit if that is more.
@@ -31,7 +31,7 @@ BANDS = {
 PARTS = 5  # parts into which a single series of pings is split
 LEAST = 4  # pings that a part must have
 
-_Key = tuple[str, Identity, str, Measured]
+_Key = tuple[str, Identity, Measured]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class _Figures:
     """One figure of a run: the setting in words, and a value for each trial."""
 
     words: str
+    way: str
     values: tuple[float, ...]
     pair: str  # the ends that it loads, in words, where there are more than two
     lacked: float  # largest share of a trial's rate that an end may have lacked because CPU was withheld from it
@@ -62,9 +63,9 @@ def _of(document: Document) -> dict[_Key, _Figures]:
                 lacked = max((most_explained(t, way)[0] for t in good), default=0.0)
                 for measured, values in _figures(e, good, way).items():
                     if values:
-                        key = str(rung.name), identity(e.parameters), str(way), measured
+                        key = str(rung.name), between(e.parameters, rung.paths, way), measured
                         pair = phrases.loaded(e.parameters, rung.paths, way) if phrases.several_ends(rung.paths) else ""
-                        found[key] = _Figures(words[e.parameters.id], tuple(values), pair, lacked)
+                        found[key] = _Figures(words[e.parameters.id], str(way), tuple(values), pair, lacked)
     return found
 
 
@@ -98,7 +99,7 @@ def _idle(good: list[TrialResult]) -> list[float]:
 
 
 def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> ComparedFigure:
-    rung, _, way, measured = key
+    rung, _, measured = key
     change, noise = difference(left.values, right.values, confidence)
     before = statistics.fmean(left.values)
     share, least = BANDS[measured]
@@ -112,7 +113,7 @@ def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> 
     answer = Answer.UNDECIDED if kept else answer
     repeats = len(left.values), len(right.values)
     figures = before, before + change, noise, kept, repeats
-    return ComparedFigure(rung, left.words, way, measured, answer, *figures, left.pair)
+    return ComparedFigure(rung, left.words, left.way, measured, answer, *figures, left.pair)
 
 
 def _by_withheld(measured: Measured, left: _Figures, right: _Figures, change: float) -> bool:

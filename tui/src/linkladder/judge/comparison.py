@@ -16,7 +16,7 @@ from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.judge.withheld import explained, lacked, most_explained
 from linkladder.model import Document, Fault, HostFacts, Protocol, Rung
-from linkladder.model.same_setting import Identity, identity
+from linkladder.model.same_setting import Identity, between
 from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
@@ -25,7 +25,7 @@ APART = 0.2  # share of the rate; repeats that lie so far apart are told of, eve
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
 SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
 SHOWN = 3
-_Key = tuple[str, Identity, str]  # rung, setting, direction
+_Key = tuple[str, Identity]  # rung, setting with its direction
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _settings(document: Document) -> dict[_Key, _Side]:
                 values = tuple(direction_bps(t, p, way) if any(o.ok for o in t.loads) else 0.0 for t in good)
                 kept = [most_explained(t, way) for t in good]
                 shares, end = tuple(share for share, _ in kept), max(kept, default=(0.0, ""))[1]
-                key = str(rung.name), identity(p), str(way)
+                key = str(rung.name), between(p, rung.paths, way)
                 pair = phrases.loaded(p, rung.paths, way) if phrases.several_ends(rung.paths) else ""
                 silent = sum(value <= 0 for value in values)
                 found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt, pair, silent)

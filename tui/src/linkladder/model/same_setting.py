@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
 
-from linkladder.model.asked import Experiment
+from linkladder.model.asked import Experiment, Path
+from linkladder.model.words import Direction
 
 Identity = tuple[object, ...]
 
@@ -34,6 +37,17 @@ _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("strea
 def identity(p: Experiment) -> Identity:
     """A key that is equal for experiments with the same setting, whatever their plans call them."""
     return _values(p, _KEYS)
+
+
+def between(p: Experiment, paths: Sequence[Path], way: Direction) -> Identity:
+    """The same for one of its directions; of several pairs by who sends to whom, since a path's number is its run's."""
+    if len({path.peers for path in paths}) < 2:
+        return (*identity(p), way)
+    loaded = [n for n in p.paths or range(len(paths)) if n < len(paths)]
+    before = [Counter(frozenset(path.ends(way)) for path in paths[:n]) for n in loaded]  # of the same two ends
+    ends = [(*paths[n].ends(way), seen[frozenset(paths[n].ends(way))]) for n, seen in zip(loaded, before, strict=True)]
+    both = p.direction in (Direction.DUPLEX, Direction.BOTH)
+    return (*identity(replace(p, paths=(), direction=p.direction if both else Direction.FORWARD)), *sorted(ends))
 
 
 def once_more(a: Experiment, b: Experiment) -> bool:
