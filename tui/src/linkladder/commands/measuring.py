@@ -62,7 +62,9 @@ def _how(run: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     rungs = [name.value for name in RungName]
     run.add_argument("--rung", action="append", choices=rungs, help="only this rung; may be repeated")
     run.add_argument("--thorough", action="store_true", help=f"{THOROUGH} pairs of everything that is compared")
-    run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
+    run.add_argument(
+        "--peer", default="", metavar="N", help="the paired appliance at the far end; of a mesh several: beta,gamma"
+    )
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
     run.add_argument("--quiet", action="store_true", help="say nothing but errors")
     run.add_argument("--dry-run", action="store_true", help="print every command and change, and the time; do nothing")
@@ -82,8 +84,8 @@ def _run(args: argparse.Namespace) -> int:
         from linkladder.commands.keep_settings import ALONE  # imported late, as hardly any run keeps what won
 
         raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
-    if args.peer:
-        peers.find(args.peer)  # a misspelt name is told now, rather than by a run that has no far end
+    for name in args.peer.split(",") if args.peer else ():
+        peers.find(name.strip())  # a misspelt name is told now, rather than by a run that has no far end
     named = args.resume or args.follow_up
     if named and (vain := [f"--{word}" for word in NEW_RUNS if getattr(args, word, None)]):
         raise UsageError(f"{vain[0]} is for a new run; run {named} has its plan", hint=f"leave {vain[0]} out")
@@ -132,6 +134,9 @@ def _chosen(args: argparse.Namespace, before: Document | None) -> Plan:
         from linkladder.commands.planning import follow_up  # imported late, for a run to begin sooner
 
         return follow_up(before, tuple(args.rung or ()))
+    if "," in args.peer and not any(len(rung.peers) > 1 for rung in plan.rungs):
+        hint = f"linkladder run --plan mesh --peer {args.peer} measures every pair"
+        raise UsageError(f"plan {plan.name} measures with one appliance, and --peer names several", hint=hint)
     if args.rung:
         plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
         if not plan.rungs:
