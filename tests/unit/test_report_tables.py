@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import several
 from judge_documents import F, document, failed, ping, rung, tcp, trial
 from linkladder import report
 from linkladder.judge import judge_document
@@ -37,3 +38,18 @@ def test_one_bare_figure_has_no_interval() -> None:
         text = report.openmetrics(made)
         assert 'stat="median"' in text
         assert ('stat="low"' in text) is ('stat="high"' in text) is known
+
+
+def test_what_each_of_several_paths_carried_is_in_both() -> None:
+    """A mesh's own figures stood in neither: of all pairs at once only their sum."""
+    made = several.document(8)
+    rows = list(csv.DictReader(io.StringIO(report.csv_trials(made))))
+    (one,) = [row["paths_bps"] for row in rows if "-forward-all-" in row["experiment"]]
+    assert "near to beta 27000000; near to gamma 27000000" in one and "near to theta not measured" in one
+    assert one.count(";") == 27 and not [row for row in rows if "-alone-" in row["experiment"] and row["paths_bps"]]
+    told = report.openmetrics(made)
+    name = f'linkladder_path_goodput_bits_per_second{{run="{several.RUN}",rung="dc-link",path='
+    assert f'{name}"8",sender="beta",receiver="gamma",load="alone"}} 120000000' in told
+    assert f'{name}"1",sender="beta",receiver="near",load="all"}} 27000000' in told
+    assert 'receiver="theta",load="all"' not in told
+    assert "paths_bps" in report.csv_trials(link(trial(950e6))) and "path_goodput" not in report.openmetrics(link())

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linkladder import units
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
+from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import CpuUse, Document, End, Experiment, Fault, Protocol, Role, RungResult, TrialResult
 from linkladder.phrases import loaded, several_ends
+from linkladder.phrases.ways import path_name
 from linkladder.printable import clean
 
 TRIAL_COLUMNS = (
@@ -64,6 +66,7 @@ TRIAL_COLUMNS = (
     "on_cores",
     "kernel",
     "pairs",
+    "paths_bps",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -111,6 +114,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
                     e.step or None, e.affinity, e.zero_copy, _discarded(t), units.core_list(e.on_cores) or None,
                     e.kernel or None, loaded(e, rung.paths) if several_ends(rung.paths) else None,
+                    _each_path(e, t, rung),
                 ]
             )  # fmt: skip
     return "".join(_csv(TRIAL_COLUMNS, rows))
@@ -120,6 +124,20 @@ def _goodput(e: Experiment, t: TrialResult) -> float | None:
     """The rate, which is 0 if the path carried nothing; None of a trial that measured none: a ping, or a tool broke."""
     measured = e.protocol in (Protocol.TCP, Protocol.UDP) and (t.ok or t.fault is Fault.PATH)
     return t.goodput_bps if measured else None
+
+
+def _each_path(e: Experiment, t: TrialResult, rung: RungResult) -> str | None:
+    """What each of several paths carried, such as 'near to beta 941000000; near to gamma 0'; no rate where one failed."""
+    legs = [leg for leg in t.legs if leg.role is Role.LOAD and 0 <= leg.path < len(rung.paths)]
+    if len(legs) < 2 or e.protocol not in (Protocol.TCP, Protocol.UDP):
+        return None
+    parts = []
+    for leg in legs:
+        measured = leg.outcome.ok or leg.outcome.fault is Fault.PATH
+        for way in ways(e):
+            rate = f"{direction_bps(leg.outcome, e, way):.0f}" if measured else "not measured"
+            parts.append(f"{path_name(rung.paths, leg.path, way)} {rate}")
+    return "; ".join(parts)
 
 
 def _discarded(t: TrialResult) -> float | None:
@@ -148,6 +166,7 @@ def openmetrics(document: Document, overrides: Overrides = AS_PLANNED) -> str:
     judged = judge_document(document, overrides)
     families: dict[str, tuple[str, list[str]]] = {
         "linkladder_goodput_bits_per_second": ("Goodput of one setting in one direction.", []),
+        "linkladder_path_goodput_bits_per_second": ("Goodput of one of several paths, alone or with all of them.", []),
         "linkladder_ceiling_bits_per_second": ("Best goodput that port and contract allow.", []),
         "linkladder_verdict": ("1 for the verdict of a rung.", []),
         "linkladder_udp_loss_ratio": ("Share of paced UDP that was lost.", []),
@@ -172,6 +191,11 @@ def openmetrics(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     add("linkladder_goodput_bits_per_second", value, **where, stat=stat)
             if "loss_percent" in e.judgement.figures:
                 add("linkladder_udp_loss_ratio", e.judgement.figures["loss_percent"] / 100, **where)
+        for cell in rung.company.cells if rung.company else ():
+            ends = {"path": cell.path + 1, "sender": cell.sender, "receiver": cell.receiver}
+            for load, bps in (("alone", cell.alone_bps), ("all", cell.together_bps)):
+                if bps is not None:
+                    add("linkladder_path_goodput_bits_per_second", bps, rung=rung.rung, **ends, load=load)
         for r in rung.rfc6349:
             for state, ms in (("idle", r.baseline_rtt_ms), ("loaded", r.loaded_rtt_ms)):
                 if ms is not None:
