@@ -127,7 +127,7 @@ def _goodput(e: Experiment, t: TrialResult) -> float | None:
 
 
 def _each_path(e: Experiment, t: TrialResult, rung: RungResult) -> str | None:
-    """What each of several paths carried, such as 'near to beta 941000000; near to gamma 0'; no rate where one failed."""
+    """Of several paths what each carried, such as 'near to beta 941000000; near to gamma 0'; a failed one has none."""
     legs = [leg for leg in t.legs if leg.role is Role.LOAD and 0 <= leg.path < len(rung.paths)]
     if len(legs) < 2 or e.protocol not in (Protocol.TCP, Protocol.UDP):
         return None
