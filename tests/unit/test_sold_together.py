@@ -115,6 +115,19 @@ def test_what_the_others_carry_is_told_where_one_path_carries_nothing() -> None:
     assert not [text for text in whole.diagnosis if "needed is dc-link" in text], "nothing is needed of their sum"
 
 
+def test_of_two_cards_the_one_that_carries_nothing_is_told_and_what_the_other_carries() -> None:
+    """It failed as 0 b/s that carried nothing, of which the link itself was the limit with 99 % of the ceiling."""
+    document = silent(of_paths(CARDS, 190e6, 190e6, MESH.run.plan.contract), lambda g: g.path == 1)
+    seen = link(document)
+    assert (seen.verdict, seen.judgement.cause) == (Verdict.FAIL, Cause.SILENCE)
+    assert "dc-link carried 190 Mb/s near to far (99.4 % of the ceiling)" in seen.sentence
+    assert "in 3 of 3 trials one of the paths carried nothing or stalled: nothing arrived" in seen.sentence
+    assert seen.by_direction == {"forward": pytest.approx(190e6, rel=1e-2), "reverse": pytest.approx(190e6, rel=1e-2)}
+    none = link(silent(document, lambda _: True))
+    assert none.by_direction == {"forward": 0.0, "reverse": 0.0} and "carried 0 b/s" in none.sentence
+    assert "3 of 3 trials carried nothing or stalled" in none.sentence
+
+
 def _of_all(rung: RungResult) -> tuple[ExperimentResult, ...]:
     return tuple(e for e in rung.experiments if not e.parameters.paths)
 

@@ -204,4 +204,5 @@ def _values(rung: RungResult, judged: RungJudgement, way: str) -> list[float]:
         if j.direction == way and j.spread is not None and j.spread.median == judged.by_direction[way]
     )
     e = next(e for e in rung.experiments if e.parameters.id == found)
-    return [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok] or [0.0]
+    good = (t for t in e.trials if any(one.ok for one in t.loads))  # of several paths perhaps not all
+    return [direction_bps(t, e.parameters, Direction(way)) for t in good] or [0.0]

@@ -11,7 +11,7 @@ from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.limiters import own_card
-from linkladder.model import Contract, Document, ExperimentResult, Protocol, RungName, RungResult
+from linkladder.model import Contract, Direction, Document, ExperimentResult, Protocol, RungName, RungResult
 from linkladder.phrases.one_setting import limited
 from linkladder.verdicts import SHORTFALL, Concern, ExperimentJudgement
 
@@ -49,7 +49,7 @@ def shown(rung: RungResult, judged: Judged, deal: Contract, document: Document) 
     if len(rung.paths) < 2:
         return judged
     apart, known = several_pairs(rung.paths), {j.experiment for j in judged}
-    found = [] if apart else [*judged]
+    found = [] if apart else [as_carried(j, rung) for j in judged]
     for e in sorted(_loads(rung), key=lambda e: e.parameters.id not in known):
         if e.parameters.id not in known or apart:
             sold = held_against(deal, rung.paths, e.parameters.paths, document)
@@ -59,6 +59,16 @@ def shown(rung: RungResult, judged: Judged, deal: Contract, document: Document) 
                 one = judge_experiment(e, sold or deal, way, rung, bounded, partly=apart)
                 found.append(replace(one, counts=counts))
     return tuple(found)
+
+
+def as_carried(j: ExperimentJudgement, rung: RungResult) -> ExperimentJudgement:
+    """The judgement with the rates of whichever of several paths carried something, where it counts them as nothing."""
+    if len(rung.paths) < 2 or j.spread is None or j.spread.minimum > 0:
+        return j
+    e = next(e for e in rung.experiments if e.parameters.id == j.experiment)
+    seen = judge_experiment(e, Contract(), Direction(j.direction), rung, False, partly=True).spread
+    share = 100 * seen.median / j.ceiling_bps if seen and j.ceiling_bps else None
+    return replace(j, spread=seen, percent_of_ceiling=share)
 
 
 def of_all_paths(judged: Judged, rung: RungResult) -> Judged:

@@ -258,6 +258,9 @@ def _silent(case: _Case, silent: list[TrialResult]) -> Judgement:
     unplugged = all(t.carriers_lost for t in silent)
     why = carriers_lost(silent[0].carriers_lost) if unplugged else why
     said = say.stalled(len(silent), len(case.usable), why)
+    if all(any(one.ok for one in t.loads) for t in silent):  # what limits is what the other paths show
+        why = carriers_lost(silent[0].carriers_lost) if unplugged else silent[0].reason or say.NOTHING_ARRIVED
+        said = say.partly_stalled(len(silent), len(case.usable), why)
     verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
     return replace(case, provisional=False).judged(verdict, cause, said)
 

@@ -19,7 +19,7 @@ from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.chosen import chosen_of, counts, duplex_ids
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.common_limits import several_pairs
-from linkladder.judge.each_setting import against, each_setting, lent, of_all_paths, shown
+from linkladder.judge.each_setting import against, as_carried, each_setting, lent, of_all_paths, shown
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
@@ -133,7 +133,8 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     # What several pairs carry together has a ceiling only where the contract names what they share, and all cross it.
     sum_bounded = held_against(of_one, rung.paths, (), document) is not None
     every_one = shown(parts.borne_out, judged, of_one, document)
-    chosen_shown = chosen_of(of_all_paths(every_one, parts.borne_out)) if pairs else chosen
+    told = {way: as_carried(j, rung) for way, j in chosen.items()}
+    chosen_shown = chosen_of(of_all_paths(every_one, parts.borne_out)) if pairs else told
     best = max(chosen_shown.values(), key=_median, default=None)
     by_direction = {d: j.spread.median for d, j in chosen_shown.items() if j.spread}
     return RungJudgement(
@@ -352,7 +353,7 @@ def _sentence(
     verdict: Verdict, rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, reasons: list[str],
     missing: str,
 ) -> str:  # fmt: skip
-    known = {d: j.spread.median for d, j in chosen.items() if j.spread}
+    known = {d: one.spread.median for d, j in chosen.items() if (one := as_carried(j, rung)).spread}
     rates = say.rates(known, ceiling(deal).bps if rung.name is RungName.DC_LINK else None, rung.paths)
     if verdict is Verdict.PASS:
         return say.carries(rung.name, rates)

@@ -40,6 +40,10 @@ def stalled(silent: int, trials: int, why: str) -> str:
     return f"{silent} of {trials} trials carried nothing or stalled: {why}"
 
 
+def partly_stalled(silent: int, count: int, why: str) -> str:
+    return f"in {silent} of {units.plural(count, 'trial')} one of the paths carried nothing or stalled: {why}"
+
+
 def did_not_last(first: float, lasting: float, repeat: int) -> str:
     return (
         f"The rate did not last: up to {units.rate(first)} at first, {units.rate(lasting)} from then on (repeat "
