@@ -14,7 +14,6 @@ import trials
 from linkladder import cli, state, wire
 from linkladder import plan as plans
 from linkladder.agent.targets import Caller, Targets
-from linkladder.commands import measuring
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.reserving import reserve_near
@@ -38,7 +37,6 @@ from linkladder.model import (
 from linkladder.model import Path as Way
 from linkladder.peer import Refused
 from linkladder.store import Store
-from linkladder.trust import peers
 
 ECHO = Experiment("round-trip", "ping", Protocol.ECHO)
 TCP = Experiment("tcp", repeats=2)
@@ -317,27 +315,6 @@ def test_a_misspelt_peer_is_told_before_anything_is_kept(capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert "no peer is called" in said and "linkladder pair adds one" in said
     assert Store(state.folder()).runs() == []
-
-
-def test_of_a_mesh_some_of_the_paired_ends_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two names with a comma between were taken for the name of one, which is not paired."""
-    paired = [peers.Peer(name, ("192.0.2.2",), name, name) for name in ("beta", "gamma", "delta")]
-    monkeypatch.setattr(peers, "load", lambda *_: paired)
-    asked: list[Plan] = []
-
-    def measured(args: object, plan: Plan, *_: object) -> int:
-        asked.append(plan)
-        return 0
-
-    monkeypatch.setattr(measuring, "_measure", measured)
-    assert cli.main(["run", "--plan", "mesh", "--peer", "gamma, beta"]) == 0
-    assert [path.peers for path in asked[0].rungs[-1].paths] == [("gamma",), ("beta",), ("gamma", "beta")]
-    assert cli.main(["run", "--plan", "mesh", "--peer", "beta,gama"]) == 3
-    assert "no peer is called 'gama'" in capsys.readouterr().err
-    assert cli.main(["run", "--plan", "quick", "--peer", "beta,gamma"]) == 2
-    assert "plan quick measures with one appliance, and --peer names several" in capsys.readouterr().err
 
 
 class Known(Free):

@@ -16,7 +16,7 @@ from linkladder import phrases, state, units
 from linkladder.commands.named_plans import load
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, restarts
+from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, measured, restarts, trials
 from linkladder.plan.read import ALSO, title_of
 from linkladder.printable import clean
 from linkladder.run import lock, process
@@ -115,7 +115,12 @@ def _run(args: argparse.Namespace) -> int:
         if args.resume and resume and (done := len(store.stored_trials(resume))):
             print(f"\nof all this {units.plural(done, 'trial')} of run {resume} will not be measured again")
         return 0
+    kept = store.stored_trials(resume) if resume else set()
     store.close()
+    for rung in plan.rungs:
+        if len(rung.peers) > 1 and measured(rung, kept)[0] < trials(rung):
+            for name in rung.peers:
+                peers.find(name)  # without it all that it takes part in would fail, and not be measured again
     return _measure(args, plan, resume, _restarts(args, plan))
 
 
