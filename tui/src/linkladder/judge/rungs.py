@@ -133,8 +133,8 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     # What several pairs carry together has a ceiling only where the contract names what they share, and all cross it.
     sum_bounded = held_against(of_one, rung.paths, (), document) is not None
     every_one = shown(parts.borne_out, judged, of_one, document)
-    told = {way: as_carried(j, rung) for way, j in chosen.items()}
-    chosen_shown = chosen_of(of_all_paths(every_one, parts.borne_out)) if pairs else told
+    of_one_pair = {way: as_carried(j, rung) for way, j in chosen.items()}
+    chosen_shown = chosen_of(of_all_paths(every_one, parts.borne_out)) if pairs else of_one_pair
     best = max(chosen_shown.values(), key=_median, default=None)
     by_direction = {d: j.spread.median for d, j in chosen_shown.items() if j.spread}
     return RungJudgement(
