@@ -162,11 +162,6 @@ def test_an_agent_without_a_pipe_says_so(given: str) -> None:
     assert ended.stderr.startswith(b"linkladder: an agent speaks through pipes\n  do:  linkladder run")
 
 
-def test_a_port_that_no_machine_has_is_refused(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, said = told(capsys, "pair", "--port", "99999")
-    assert code == 2 and "there is no port 99999" in said
-
-
 def test_a_plan_that_a_rung_cannot_have_leads_to_another_rung(
     own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

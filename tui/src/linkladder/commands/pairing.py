@@ -123,8 +123,6 @@ def _pair(args: argparse.Namespace) -> int:
         return 0
     if not 0 < args.minutes <= 60:
         raise UsageError(f"a window cannot be open for {args.minutes:g} minutes", hint="up to 60")
-    if not 0 <= args.port <= 65535:
-        raise UsageError(f"there is no port {args.port}")
     if args.open and args.address:
         raise UsageError("--open only waits to be called", hint=f"linkladder pair {args.address} calls it")
     if args.yes_code is not None and not codes.well_formed(args.yes_code):  # now, before the other end is called
