@@ -31,6 +31,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.phrases import arm, beside, change, loaded, trial, way
+from linkladder.phrases.arms import one_way
 from linkladder.phrases.ways import end_name
 from linkladder.verdicts import Change
 from several import document as many
@@ -169,3 +170,13 @@ def test_what_several_pairs_lost_of_paced_udp_is_told_of_the_pair_once() -> None
     told = judge_document(replace(whole, rungs=(rung,))).rungs[0].judgement
     said = [text for text in (*told.reasons, *told.findings) if text.startswith("UDP near to beta at 100 Mb/s")]
     assert said and not any("(near to beta)" in text for text in said)
+
+
+def test_a_way_of_both_at_once_is_told_from_that_way_by_itself(mesh: Document) -> None:
+    """Two findings of one wording stood below each other, of another trial each."""
+    rung = mesh.rungs[-1]
+    alone = replace(rung.experiments[3].parameters, direction=Direction.FORWARD)
+    both = replace(alone, direction=Direction.DUPLEX)
+    said = [one_way(p, Direction.FORWARD, paths=rung.paths) for p in (alone, both)]
+    assert said[0] == "TCP, 1 stream, default window, beta to gamma"
+    assert said[1] == "TCP, 1 stream, default window, both ways at once, beta to gamma"

@@ -54,9 +54,10 @@ def arm(p: Experiment, direction: bool = True, paths: Sequence[Path] = ()) -> st
 
     `paths`: the rung's. With more than two ends the pairs that are loaded stand in the direction's place.
     """
-    if several_ends(paths):
-        return _alone(p, paths) + (f", {loaded(p, paths)}" if direction else "")
     directed = direction or p.direction is Direction.DUPLEX
+    if several_ends(paths):
+        named = loaded(p, paths) if direction else way(p.direction)
+        return _alone(p, paths) + (f", {named}" if direction or (directed and _directed(p)) else "")
     return _alone(p, paths) + (f", {way(p.direction)}" if directed and _directed(p) else "")
 
 
