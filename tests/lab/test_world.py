@@ -51,7 +51,7 @@ def test_a_long_narrow_link_is_put_up_and_leaves_nothing() -> None:
 
 def test_fast_datagrams_are_delayed_one_and_all() -> None:
     """A process that saw each by itself lost nine of ten, and plans failed the good link for it."""
-    lab = Lab("llu", Link(rate=20e9, delay_ms=10))
+    lab = Lab("lldf", Link(rate=20e9, delay_ms=10))
     try:
         lab.up()
         if any("own" in what for what in lab.left_out):

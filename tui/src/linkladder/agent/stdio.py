@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import stat
 import sys
 from typing import Any
 
@@ -14,7 +13,6 @@ from linkladder import privilege, wire
 from linkladder.agent.answering import Service
 from linkladder.agent.processes import MOST
 from linkladder.agent.targets import Caller
-from linkladder.errors import UsageError
 from linkladder.trust.sshd import register_session
 
 AT_ONCE = MOST + 32  # requests in progress at the same time: one for every tool of a trial, and others beside them
@@ -26,9 +24,6 @@ def main(peer: str | None, introduced: bool = False) -> int:
 
     `introduced`: whether that peer may have this appliance measure with others.
     """
-    kind = os.fstat(0).st_mode
-    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(0)):  # a file or /dev/null
-        raise UsageError("an agent speaks through pipes", hint="linkladder run starts it by itself")
     privilege.restrict()  # whatever a peer requests, only the privileged calls for measuring are available
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # keeps anything that a library prints out of the protocol's channel

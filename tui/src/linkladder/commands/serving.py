@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from typing import Any
+
+from linkladder.errors import UsageError
 
 
 def add_parsers(commands: Any) -> None:
@@ -30,6 +34,9 @@ def _agent(args: argparse.Namespace) -> int:
 
         asyncio.run(settings.recover())  # what cannot be put back stays noted, and keeps runs from starting
         return 0
+    kind = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(0)):  # a file or /dev/null
+        raise UsageError("an agent speaks through pipes", hint="linkladder run starts it by itself")
     from linkladder.agent import stdio  # imported late, as `linkladder --help` does not need it
 
     return stdio.main(args.peer, args.introduced)
