@@ -89,11 +89,17 @@ async def test_controls_ask_before_they_destroy() -> None:
         assert present(backend.running).said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
-async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them() -> None:
+def held_at(kind: type[object]) -> tuple[synth.ReplayBackend, float]:
+    """A backend whose run says nothing more after its first event of this kind, and when that was."""
     backend = synth.settled()
     backend.speed = 0.0
-    over = next(n for n, (_, e) in enumerate(synth.the_log()) if isinstance(e, events.TrialFinished))
-    at, backend.entries = synth.the_log()[over][0], synth.the_log()[: over + 1]
+    last = next(n for n, (_, e) in enumerate(synth.the_log()) if isinstance(e, kind))
+    backend.entries = synth.the_log()[: last + 1]
+    return backend, synth.the_log()[last][0]
+
+
+async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them() -> None:
+    backend, at = held_at(events.TrialFinished)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
@@ -112,10 +118,7 @@ async def test_a_paused_run_names_the_keys_that_its_foot_shows_and_answers_them(
 
 
 async def test_a_pause_is_asked_for_until_it_begins_and_no_trial_of_another_rung_is_done_again() -> None:
-    backend = synth.settled()
-    backend.speed = 0.0
-    begins = next(n for n, (_, e) in enumerate(synth.the_log()) if isinstance(e, events.RungStarted))
-    at, backend.entries = synth.the_log()[begins][0], synth.the_log()[: begins + 1]
+    backend, at = held_at(events.RungStarted)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
         app.climb(synth.the_plan())

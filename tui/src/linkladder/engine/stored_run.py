@@ -33,8 +33,7 @@ def resume_stored(store: Store, run_id: str, plan: Plan) -> int:
 
 def replan(store: Store, run_id: str, before: Plan, after: Plan, why: str = "") -> None:
     """Store how the present plan changes, and why; a follow-up's is only a part of the run's."""
-    whole = store.load(run_id, output=False).run.plan
-    store.replan(run_id, plans.replaced(whole, before, after), why)
+    store.replan(run_id, plans.replaced(store.plan(run_id), before, after), why)
 
 
 def figures_before(store: Store, run_id: str, rung: Rung) -> dict[str, tuple[TrialResult, ...]]:

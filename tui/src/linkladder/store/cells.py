@@ -36,9 +36,14 @@ def _reader(kind: str, nullable: bool) -> Cell:
     return (lambda cell: None if cell is None else typed(cell)) if nullable else typed
 
 
+def text(stored: bytes) -> str:
+    """A column's text; a spoilt byte in it costs that character, and not every run that is read with it."""
+    return stored.decode("utf-8", "replace")
+
+
 def _text(cell: object) -> str:
     if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace")
+        return text(cell)
     return "" if cell is None else str(cell)
 
 

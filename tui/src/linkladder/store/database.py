@@ -82,7 +82,7 @@ class Store:
             self._db = sqlite3.connect(
                 self.folder / recovery.NAME, timeout=10, isolation_level=None, check_same_thread=False
             )
-            self._db.text_factory = recovery.text
+            self._db.text_factory = cells.text
             try:
                 self._prepare()
             except BaseException:
@@ -239,7 +239,7 @@ class Store:
         plan, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
         if schema == SCHEMA:
             return
-        trials = self._db.execute("SELECT id, result FROM trials WHERE run = ?", (run_id,)).fetchall()
+        trials = self._db.execute("SELECT id number, result FROM trials WHERE run = ?", (run_id,)).fetchall()
         for number, blob in trials:
             result = formats.record(TrialResult, packing.unpack(blob), schema)
             self._db.execute("UPDATE trials SET result = ? WHERE id = ?", (packing.pack(to_json(result)), number))
@@ -311,6 +311,13 @@ class Store:
         run = self.find(run_id)
         with explained(self.folder):
             return self._document(run, output)
+
+    @with_causes
+    def plan(self, run_id: str) -> Plan:
+        """A run's plan, without reading its trials."""
+        text, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
+        plan: Plan = _load(Plan, text, schema)
+        return plan
 
     @with_causes
     def stored_trials(self, run_id: str) -> set[tuple[str, str, int]]:

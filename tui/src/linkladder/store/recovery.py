@@ -56,11 +56,6 @@ def sqlite_code(error: BaseException) -> int:
     return int(number) & 0xFF
 
 
-def text(stored: bytes) -> str:
-    """A column's text; a spoilt byte in it costs that character, and not every run that is read with it."""
-    return stored.decode("utf-8", "replace")
-
-
 def stored_json(stored: str, kind: type) -> Any:
     """The value of a column of JSON; of another kind than is ever stored there it is damaged."""
     found = json.loads(stored)
@@ -154,7 +149,7 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
     kept = dict.fromkeys(TABLES, 0)
     lost = 0
     source = sqlite3.connect(broken, isolation_level=None)
-    source.text_factory = text
+    source.text_factory = cells.text
     target = sqlite3.connect(sound, isolation_level=None)
     os.chmod(sound, 0o600)
     try:
