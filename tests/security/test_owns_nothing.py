@@ -178,7 +178,8 @@ def test_the_measuring_user_can_read_nothing_that_is_kept(lab: Lab) -> None:
         for command in (f"echo >>{state.parent}/trusted/authorized_keys", f"echo >{state.parent}/trusted/x",
                         f"mv {state.parent}/trusted {state.parent}/gone", f"echo >>{state.parent}/agent"):  # fmt: skip
             assert as_user(lab, site, users.MEASURER, "sh", "-c", command).returncode, command
-    search = ["find", str(lab.folder), "-user", str(users.MEASURER[1]), "-type", "f"]
+    own = lab.folder / lab.prefix  # beside it lie other labs, whose agents go on
+    search = ["find", str(own), "-user", str(users.MEASURER[1]), "-type", "f"]
 
     def owned() -> set[str]:
         lines = as_user(lab, "beta", users.MEASURER, *search).stdout.split()
