@@ -78,6 +78,37 @@ ll_kernels() {
 	find "$ll_world/boot" -name '*.symbols' -delete
 }
 
+# The patch that closes netserver is missing where the port has changed, and in packages that others have built.
+ll_netserver() {
+	# A server of its own for each question: it ends with the client that it refuses, or stays.
+	if ! ll_answers TCP_RR; then
+		echo "netserver does not answer: it cannot be told whether it is the one that is closed to strangers" >&2
+		exit 1
+	elif ll_answers UDP_RR; then
+		echo "netserver is not built with ports/patches/netserver-closed.patch: it would read and send what its client says" >&2
+		exit 1
+	fi
+}
+
+# ll_answers TEST - whether the netserver of the image takes this test over the loopback.
+ll_answers() {
+	ll_port=$((${ll_port:-28640} + 1))
+	chroot "$ll_world" /usr/local/bin/netserver -D -N -4 -L 127.0.0.1 -p "$ll_port" >/dev/null 2>&1 &
+	ll_server=$!
+	ll_taken=1
+	# It listens after a moment; one that refuses is asked again in vain.
+	for _ in 1 2 3; do
+		sleep 1
+		! chroot "$ll_world" /usr/local/bin/netperf -H 127.0.0.1 -p "$ll_port" -l 1 -t "$1" >/dev/null 2>&1 || {
+			ll_taken=0
+			break
+		}
+	done
+	kill "$ll_server" 2>/dev/null || true
+	wait "$ll_server" 2>/dev/null || true
+	return "$ll_taken"
+}
+
 # Nothing that makes two machines alike, and nothing of the machine that built it.
 ll_clean() {
 	rm -f "$ll_world"/etc/ssh/ssh_host_*key* "$ll_world/etc/hostid" "$ll_world/etc/machine-id" "$ll_world/etc/resolv.conf" \
@@ -147,6 +178,7 @@ ll_class
 ll_state
 ll_console
 ll_kernels
+ll_netserver
 ll_clean
 ll_tmp
 ll_manifest

@@ -101,3 +101,31 @@ def test_nothing_is_sent_but_over_the_clients_own_connection(port: int, test: st
 @pytest.mark.parametrize("words", [("TCP_MAERTS",), ("TCP_RR",), ("TCP_MAERTS", "-F", "/dev/urandom,/dev/urandom")])
 def test_what_is_measured_is_measured_still(port: int, words: tuple[str, ...]) -> None:
     assert re.search(r"\d+\.\d\d", ask(port, "-t", *words))
+
+
+@pytest.mark.parametrize(
+    ("which", "says"),
+    [("patched", ""), ("stock", "netserver-closed.patch"), ("none", "does not answer")],
+)
+def test_an_image_is_built_with_no_other_netserver(patched: Path, tmp_path: Path, which: str, says: str) -> None:
+    """Packages that others have built, or a port that takes no patch of ours, put an open one on the image."""
+    programs = tmp_path / "root/usr/local/bin"
+    programs.mkdir(parents=True)
+    if which != "none":
+        (programs / "netserver").symlink_to({"patched": patched, "stock": CLIENT.with_name("netserver")}[which])
+    (programs / "netperf").symlink_to(CLIENT)
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    (shims / "chroot").write_text('#!/bin/sh\nroot=$1$2\nshift 2\nexec "$root" "$@"\n')
+    (shims / "chroot").chmod(0o755)
+    script, calls = (TOP / "image/post-build.sh").read_text().split("\nll_users\n")
+    assert calls.split().index("ll_netserver") < calls.split().index("ll_clean")  # what it may leave in /dev goes there
+    path = f"{shims}:{os.environ['PATH']}"
+    own = tmp_path / "null"  # as above: run as root it takes it from everybody else
+    own.touch()
+    argv = ["unshare", "-m", "sh", "-euc", f"mount --bind {own} /dev/null\n{script}\nll_netserver"]
+    done = subprocess.run(
+        argv, env={**os.environ, "PATH": path, "WORLDDIR": str(tmp_path / "root"), "LL_WORK": "/none"},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert bool(done.returncode) == bool(says) and says in done.stderr, done
