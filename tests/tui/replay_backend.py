@@ -18,6 +18,7 @@ from linkladder.app.backend import (
     Reach,
     Setting,
 )
+from linkladder.app.stored_runs import Overview
 from linkladder.errors import LinkladderError
 from linkladder.findings import Finding
 from linkladder.host.disks import Disk
@@ -130,16 +131,16 @@ class ReplayBackend:
     lent: OnLoan | None = None
 
     def home(self) -> HomeView:
-        runs = self.runs()
-        last = next((r for r in runs if r.state is RunState.COMPLETE), None)
+        seen = Overview(tuple(self.runs()))
         return HomeView(
             self.host,
             (),
             self.peers,
             self.described,
-            self._finished(last) if last else None,
-            next((r for r in runs[:1] if r.state is RunState.INCOMPLETE and not r.cancelled), None),
-            runs[0].plan if runs else "",
+            self._finished(seen.last) if seen.last else None,
+            seen.resumable,
+            seen.runs[0].plan if seen.runs else "",
+            empty=seen.empty,
         )
 
     def _finished(self, run: RunSummary) -> RunSummary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from linkladder.app.screens.home import HomeScreen
 from linkladder.findings import Finding, Health
 from linkladder.model import RunState
 from linkladder.settings.overview import OnLoan
+from linkladder.store import KeptVerdict, Store
 
 pytestmark = pytest.mark.asyncio
 
@@ -113,6 +115,34 @@ async def test_every_verdict_is_there_beside_a_run_that_stopped_early() -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         text = await until(pilot, "> Go on with the last run")
         assert "localhost   41.2 Gb/s" in text and "2 interfaces  (m: all of them)" in text, text
+
+
+async def test_a_run_in_which_nothing_was_measured_does_not_stand_for_the_last_run() -> None:
+    """As where every rung was skipped: it says nothing about the link, and hid the run before it."""
+    backend = synth.settled()
+    skipped = replace(synth.summary("20261122"), trials=0, best_bps={}, verdict=KeptVerdict("INCOMPLETE"))
+    backend.stored["20261122"] = (skipped, replace(synth.the_document(), rungs=()))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, f"> Read the report run {synth.RUN}")
+        assert "20261122  plan quick, nothing was measured" in text, text
+        assert f"{synth.RUN}  plan quick, 14 trials" in text and "localhost   41.2 Gb/s  PASS" in text, text
+        await pilot.press("enter")
+        await until(pilot, f"linkladder Results {synth.RUN}")
+
+
+async def test_a_run_whose_every_rung_was_skipped_leaves_nothing_to_report(own_state: Path) -> None:
+    store = Store(own_state)
+    run = store.begin(synth.the_plan(), "beta")
+    for rung in synth.the_plan().rungs:
+        store.keep_rung(run, rung.name, unavailable="skipped by the operator")
+    incomplete = KeptVerdict("INCOMPLETE")
+    store.finish(run, RunState.COMPLETE, incomplete, rungs={"dc-link": (incomplete, None)})
+    store.close()
+    app = LadderApp(LiveBackend("a test"))
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, f"{run} plan quick, nothing was measured")
+        assert "Read the report" not in text and "none yet:" in text and "INCOMPLETE" not in text, text
 
 
 async def test_runs_and_peers_that_were_damaged_do_not_look_as_if_there_never_were_any(own_state: Path) -> None:

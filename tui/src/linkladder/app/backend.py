@@ -135,6 +135,7 @@ class HomeView:
     lost_runs: str = ""  # how many could be recovered when the stored runs were found damaged; '' if they never were
     lost_link: bool = False  # whether a damaged description of the link was set aside
     lost_peers: str = ""  # why the list of peers cannot be read, or was damaged
+    empty: RunSummary | None = None  # the newest run, if it is complete and nothing was measured in it
 
 
 class Session(Protocol):

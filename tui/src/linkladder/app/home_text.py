@@ -148,19 +148,22 @@ def peer_line(peer: PeerView, measuring: bool = False) -> Text:
 
 
 def last_lines(view: HomeView) -> Text:
-    """The last complete run with its verdicts, below a newer one that stopped early or waits for a restart."""
-    last, broken = view.last, view.resumable
+    """The last complete run with its verdicts, below a newer one that stopped early, measured nothing, or waits for a
+    restart.
+    """
+    last, newer = view.last, view.resumable or view.empty
     out = Text(no_wrap=True)
     if view.restart:
         out.append(fill(view.restart, WIDTH), "yellow")
-    if broken:
+    if newer:
         out.append("\n" if view.restart else "")
-        out.append(f"{broken.id}  plan {broken.plan}, {units.plural(broken.trials, 'trial')}, stopped early")
+        how = f"{units.plural(newer.trials, 'trial')}, stopped early" if newer.trials else "nothing was measured"
+        out.append(f"{newer.id}  plan {newer.plan}, {how}")
     if last is None:
         none = f"none: {view.lost_runs}  (d: details)" if view.lost_runs else "none yet"
         none = f"cannot be read: {view.unreadable}" if view.unreadable else fill(none, WIDTH)
-        return out if broken or view.restart else Text(none)
-    out.append("\n" if broken or view.restart else "")
+        return out if newer or view.restart else Text(none)
+    out.append("\n" if newer or view.restart else "")
     out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")
     if not last.verdicts and last.verdict:  # a run from before verdicts of rungs were stored
         out.append("  ")

@@ -76,6 +76,7 @@ class LiveBackend(Machine, StoredRuns):
             damage.why(self.folder, DATABASE),
             bool(damage.why(self.folder, LINK)),
             no_peers or damage.why(self.folder, pinned.FILE),
+            seen.empty,
         )
 
     def facts(self) -> HostFacts:

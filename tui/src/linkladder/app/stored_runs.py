@@ -29,8 +29,13 @@ class Overview:
 
     @property
     def last(self) -> RunSummary | None:
-        """The newest complete run; None if there is none."""
-        return next((r for r in self.runs if r.state is RunState.COMPLETE), None)
+        """The newest complete run in which something was measured; None if there is none."""
+        return next((r for r in self.runs if r.state is RunState.COMPLETE and r.trials), None)
+
+    @property
+    def empty(self) -> RunSummary | None:
+        """The newest run, if it is complete and nothing was measured in it, as where every rung was skipped."""
+        return next((r for r in self.runs[:1] if r.state is RunState.COMPLETE and not r.trials), None)
 
     @property
     def resumable(self) -> RunSummary | None:
