@@ -117,6 +117,23 @@ async def test_every_verdict_is_there_beside_a_run_that_stopped_early() -> None:
         assert "localhost   41.2 Gb/s" in text and "2 interfaces  (m: all of them)" in text, text
 
 
+@pytest.mark.parametrize("others", [0, 3])
+async def test_a_loan_takes_no_line_from_the_last_run(others: int) -> None:
+    """The lowest rung's verdict was beyond the end of the page, which no key scrolls."""
+    backend = synth.settled()
+    backend.peers += tuple(replace(synth.BETA, name=f"other-{n}") for n in range(others))
+    backend.stored["20261122"] = (synth.summary("20261122", RunState.INCOMPLETE), None)
+    backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), 12.4)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "put back in 12 s unless renewed Peers")
+        peers = "4 appliances" if others else "reachable"
+        for words in ("VMware, 2 interfaces", "1 of 2 checks", peers, "20261122", "dc-link     9.21 Gb/s",
+                      "localhost   41.2 Gb/s", "> Go on with", "This appliance  ", "Quit"):  # fmt: skip
+            assert words in text, text
+        assert app.screen.query_one(".body").max_scroll_y == 0
+
+
 async def test_a_run_in_which_nothing_was_measured_does_not_stand_for_the_last_run() -> None:
     """As where every rung was skipped: it says nothing about the link, and hid the run before it."""
     backend = synth.settled()

@@ -42,12 +42,16 @@ def nic_line(nic: Nic) -> str:
 
 
 def host_lines(host: HostFacts, most: int = 4) -> list[str]:
-    """A line about the machine, then its interfaces, those that are up and have an address first."""
+    """A line about the machine, then its interfaces, those that are up and have an address first; if `most` is below
+    0, the first line counts them.
+    """
     where = host.virtual or "bare metal"
     system = host.release if host.os in host.release else f"{host.os} {host.release}"
     cores = units.plural(host.cores, "core")
     first = f"{host.name}  {system}, {cores}, {units.size(host.memory)} memory, {where}"
     nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
+    if most < 0:
+        return [f"{first}, {units.plural(len(nics), 'interface')}"]
     lines = [first, *(nic_line(n) for n in nics[:most])]
     if len(nics) > most:
         more = len(nics) - most
@@ -114,13 +118,20 @@ def loan_line(loan: OnLoan) -> Text:
     return Text(f"On loan  {changes}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 
 
-def peer_lines(peers: Sequence[PeerView], measuring: bool, lost: str = "") -> list[Text]:
+def peer_lines(peers: Sequence[PeerView], measuring: bool, lost: str = "", most: int = PEERS) -> list[Text]:
     """A line for each peer; if there are too many, the last counts the rest. `lost`: why none is known any more."""
     if not peers and lost:
         return [Text(line) for line in wrap(f"none: {lost}  (d: details)", WIDTH)]
     if not peers:
         return [Text("none yet: pair with the appliance at the other end")]
-    shown = peers if len(peers) <= PEERS else peers[: PEERS - 1]
+    if len(peers) > most == 1:
+        from linkladder.phrases.control_channel import OUT_OF_REACH  # imported late, for the same reason
+
+        silent = len([p for p in peers if p.reachable is False])
+        out = Text(f"{len(peers)} appliances", no_wrap=True, overflow="ellipsis")
+        out.append(f", {silent} {OUT_OF_REACH}" if silent else "", "bold red")
+        return [out.append("  (p, then F4: all of them)")]
+    shown = peers if len(peers) <= most else peers[: most - 1]
     lines = [peer_line(p, measuring) for p in shown]
     if more := len(peers) - len(shown):
         lines.append(Text(f"and {more} more  (p, then F4: all of them)"))

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from linkladder import __version__
 from linkladder.app.backend import HomeView, PairStage, PeerView
-from linkladder.app.home_text import health_line, host_lines, last_lines, loan_line, peer_lines
+from linkladder.app.home_text import PEERS, health_line, host_lines, last_lines, loan_line, peer_lines
 from linkladder.app.next_steps import offered, step
 from linkladder.app.page import Page
 from linkladder.app.places import keys, keys_in_words
@@ -57,6 +57,7 @@ the link, climb the ladder, read the report.
         self._answered: dict[str, PeerView] = {}  # by name, what each peer answered last
         self._asked = 0.0  # when the peers were last probed, on the monotonic clock
         self._asking = False
+        self._most_peers = PEERS  # lines for which there is room
         self._code_waits = False
         self._said = ""  # the last error that was shown
         self._user = ""  # who measures with this machine
@@ -183,10 +184,13 @@ the link, climb the ladder, read the report.
         self.set_title(title)
         steps = self._offered(view)
         self._show_health()
+        self._most_peers = PEERS
         peers, last = self._show_peers(), self._show_last()
         # The 10 are lines always there: title, three headings, machine, health, rest of cards, border, heading, footer.
-        taken = 10 + peers + last + len(steps) + self._show_loan()
-        most = max(0, self.size.height - taken)
+        most = self.size.height - (10 + peers + last + len(steps) + self._show_loan())
+        if most < -1:  # the body cannot be scrolled: peers give way to the last run's verdicts
+            self._most_peers = max(1, peers + most + 1)
+            self._show_peers()
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # shows it instead of counting it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
         self.query_one("#host", Static).update(lines)
@@ -239,7 +243,7 @@ the link, climb the ladder, read the report.
         assert self.view
         measuring = self._in_use()
         peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]
-        lines = peer_lines(peers, measuring, self.view.lost_peers)
+        lines = peer_lines(peers, measuring, self.view.lost_peers, self._most_peers)
         self.query_one("#peers", Static).update(Text("\n").join(lines))
         return len(lines)
 
