@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import ClassVar
 
 from rich.text import Text
@@ -21,6 +22,7 @@ from linkladder.model import Document, Evidence, RungName, RungResult, RunState,
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
+LOOK = 6  # ticks between two looks whether the run was gone on with elsewhere
 MANY = 200  # trials; reading more takes so long that a summary is shown first
 
 
@@ -144,6 +146,11 @@ def unsettled(document: Document, judged: DocumentJudgement | None) -> bool:
     return bool(plans.follow_up(document.run.plan, judged).rungs)
 
 
+def stage(run: RunSummary) -> tuple[object, ...]:
+    """What changes when the run is gone on with and when it ends, but not with each of its trials."""
+    return run.state, run.ended, run.trials if run.state is not RunState.RUNNING else 0
+
+
 class ResultsScreen(Page):
     NAME = "Results"
     HELP = """
@@ -178,6 +185,8 @@ much of the ceiling that is.
         self.document: Document | None = None
         self.judged: DocumentJudgement | None = None
         self._unsettled = False  # whether the verdict asks for trials that this run can be given
+        self._ticks = 0
+        self._read: tuple[object, ...] = ()  # the stage in which the run was read last
         self.at = 0
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
@@ -202,23 +211,52 @@ much of the ceiling that is.
         self.query_one("#scroll").focus()
         self.load()
 
+    def on_tick(self) -> None:
+        self._ticks += 1
+        if self.document and self._ticks % LOOK == 0 and all(w.is_finished for w in self.workers if w.node is self):
+            self.look()
+
     @work(exclusive=True, group="results")
     async def load(self) -> None:
         app = self.ladder_app
         for run in await app.ask(app.backend.runs, self.run_id) or ():
+            if run.id == self.run_id:
+                self._read = stage(run)
             if run.trials > MANY:
                 self.query_one("#page", Static).update(figures_known_at_once(run))
-        self.document = await app.ask_long(app.backend.load, self.run_id)
-        if self.document:
-            self.judged = await app.ask_long(app.backend.judge, self.document)
-            self._show()
-            self._unsettled = await app.ask_long(unsettled, self.document, self.judged) or False
-            self.refresh_bindings()
+        await self._load()
+
+    @work(exclusive=True, group="results")
+    async def look(self) -> None:
+        """Read the run again if a follow-up or another screen has gone on with it since."""
+        app = self.ladder_app
+        found: list[RunSummary] = []
+        with contextlib.suppress(LinkladderError):  # what was read stays, and a dialog would come up again and again
+            found = await app.run_blocking(app.backend.runs, self.run_id)
+        now = next((stage(run) for run in found if run.id == self.run_id), self._read)  # one that was deleted stays
+        if now != self._read:
+            self._read = now
+            await self._load()
+
+    async def _load(self) -> None:
+        app, before = self.ladder_app, self.document
+        document = await app.ask_long(app.backend.load, self.run_id)
+        if document is None:
+            return
+        self.judged = await app.ask_long(app.backend.judge, document)
+        if before and self.at:  # a rung may have been added before the one that is shown
+            name = before.rungs[self.at - 1].name
+            self.at = next((n for n, rung in enumerate(document.rungs, 1) if rung.name is name), 0)
+        self.document = document
+        self._show(stay=before is not None)
+        self._unsettled = await app.ask_long(unsettled, document, self.judged) or False
+        self.refresh_bindings()
 
     def on_resize(self) -> None:
         self._show()
 
-    def _show(self) -> None:
+    def _show(self, stay: bool = False) -> None:
+        """Show the tab from its first line, or to `stay`, from the line that is the first now."""
         document = self.document
         if document is None:
             return
@@ -235,7 +273,8 @@ much of the ceiling that is.
             rung = document.rungs[self.at - 1]
             judged = next((r for r in self.judged.rungs if r.rung == rung.name), None) if self.judged else None
             page.update(rung_page(rung, judged, self.size.width - 2))
-        self.query_one("#scroll").scroll_home(animate=False)
+        if not stay:
+            self.query_one("#scroll").scroll_home(animate=False)
 
     def action_tab(self, step: int) -> None:
         if self.document:
