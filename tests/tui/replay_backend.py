@@ -187,6 +187,9 @@ class ReplayBackend:
     def vain(self, made: Plan) -> str:
         return self.switches.why_not if plan.restarts(made) else ""
 
+    def unpaired(self, made: Plan, resume: str = "") -> tuple[str, ...]:
+        return ()
+
     def ceiling(self, link: Link) -> Ceiling | None:
         return ceiling(link.contract) if link.contract else None
 

@@ -50,3 +50,19 @@ def test_a_mesh_does_not_go_on_without_an_end_that_is_not_paired_any_more(
     for n in range(2):
         store.keep_trial(run, RungName.DC_LINK, "tcp", judge_documents.trial(1e9, Direction.FORWARD, n))
     assert cli.main(["run", "--resume", run]) == 0, "nothing of it is left to be measured with gamma"
+
+
+def test_nor_does_a_run_with_a_single_end_that_is_not_paired(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It began, and ended early once the ladder came to that end. An end may be named by its key's fingerprint."""
+    beta = peers.Peer("beta", ("192.0.2.2",), "b", "b", fingerprint="SHA256:0123456789abcdef")
+    monkeypatch.setattr(peers, "load", lambda *_: [beta])
+    monkeypatch.setattr(measuring, "_measure", lambda *_: 0)
+    store = Store(state.folder())
+    for name, status in (("gamma", 3), ("beta", 0), ("SHA256:0123456789", 0)):
+        rung = Rung(RungName.DC_LINK, (Way("192.0.2.1", "192.0.2.3", name),), (Experiment("tcp"),))
+        run = store.begin(Plan("m", rungs=(rung,)))
+        store.finish(run, RunState.INCOMPLETE, reason="cancelled")
+        assert cli.main(["run", "--resume", run]) == status
+    assert capsys.readouterr().err.count("no peer is called") == 1

@@ -202,6 +202,9 @@ class Backend(Protocol):
     def vain(self, made: Plan) -> str:
         """Why no boot of this machine can measure anything of the plan; '' if one can."""
 
+    def unpaired(self, made: Plan, resume: str = "") -> tuple[str, ...]:
+        """The ends that are not paired with this one and that what is left of the plan in that run needs."""
+
     def ceiling(self, link: Link) -> Ceiling | None: ...
 
     # --- runs

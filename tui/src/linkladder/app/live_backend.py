@@ -161,6 +161,11 @@ class LiveBackend(Machine, StoredRuns):
         lacking = [boots.lacking(rung).get(e.id, "") for rung in made.rungs for e in rung.experiments]
         return lacking[0] if all(lacking) else ""
 
+    def unpaired(self, made: Plan, resume: str = "") -> tuple[str, ...]:
+        with open_store(self.folder) as store:
+            stored = store.stored_trials(resume) if resume else set()
+        return pinned.unknown(plan.peers_left(made, stored))
+
     def ceiling(self, link: Link) -> Ceiling | None:
         from linkladder.judge import ceiling  # imported late, so that the first frame comes sooner
 

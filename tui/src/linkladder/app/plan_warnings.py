@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from linkladder import phrases, units
 from linkladder.app.link_form import carrier, rated_speed
+from linkladder.app.unpaired_ends import NEW_NAME, named_by_plan
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
 from linkladder.model import Contract, HostFacts, Path, Plan, Protocol, Rung, RungName
@@ -26,9 +27,12 @@ def warnings(
     card by which packets between two addresses leave.
     """
     contract = link.contract or Contract()
+    of_link = {name for _, path in link.every_path() for name in path.peers}
+    old = [name for name in plan.peers if known is not None and name not in known and name not in of_link]
     link = replace(link, paths=_own_paths(link, plan))
     return [
-        *_paths(link, host, known),
+        *([f"{named_by_plan(plan.name, old)}: {NEW_NAME}."] if old else []),
+        *_paths(link, host, None if known is None else {*known, *old}),
         *_by_another_card(link, host, ways or {}),
         *_unlike(link, host, far or {}),
         *_cards(link, contract, host),
@@ -57,7 +61,7 @@ def _own_paths(link: Link, plan: Plan) -> dict[RungName, tuple[Path, ...]]:
     return {name: paths for name, paths in own.items() if paths}
 
 
-def _paths(link: Link, host: HostFacts, known: Mapping[str, Sequence[str]] | None) -> list[str]:
+def _paths(link: Link, host: HostFacts, known: Collection[str] | None) -> list[str]:
     if not link.paths:
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []

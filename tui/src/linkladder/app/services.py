@@ -83,6 +83,8 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
             await self._free()
             if why := await self.run_blocking(self.backend.vain, plan):
                 raise EnvironmentFault(f"nothing of the plan {plan.name} can be measured on this machine", why)
+            if missing := await self.run_blocking(self.backend.unpaired, plan, resume):
+                raise await self.run_blocking(self._refusal, plan, resume, missing)
             if restarts(plan):
                 here = await self.run_blocking(self.backend.appliance)
                 if (question := restart_question(plan, here)) and not await self.push_screen_wait(question):
@@ -96,6 +98,12 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         self.watch_run(session)
         self.back_home()
         self.open("ladder")
+
+    def _refusal(self, plan: Plan, resume: str, missing: tuple[str, ...]) -> LinkladderError:
+        from linkladder.app.unpaired_ends import refusal
+
+        paired = [peer.name for peer in self.backend.paired()]
+        return refusal(plan.name, resume, missing, paired, self.backend.link())
 
     async def _free(self) -> None:
         """Raise if another appliance measures with this one; what a run of its own still holds is waited for later."""

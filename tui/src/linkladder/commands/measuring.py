@@ -16,7 +16,7 @@ from linkladder import phrases, state, units
 from linkladder.commands.named_plans import load
 from linkladder.errors import EnvironmentFault, UsageError, why_no_file
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, measured, restarts, trials
+from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, peers_left, restarts
 from linkladder.plan.read import ALSO, title_of
 from linkladder.printable import clean
 from linkladder.run import lock, process
@@ -117,10 +117,8 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     kept = store.stored_trials(resume) if resume else set()
     store.close()
-    for rung in plan.rungs:
-        if len(rung.peers) > 1 and measured(rung, kept)[0] < trials(rung):
-            for name in rung.peers:
-                peers.find(name)  # without it all that it takes part in would fail, and not be measured again
+    for name in peers_left(plan, kept):
+        peers.find(name)  # raises what to do about it
     return _measure(args, plan, resume, _restarts(args, plan))
 
 

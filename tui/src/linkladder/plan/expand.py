@@ -325,6 +325,14 @@ def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int,
     return len(over), sum(trial_seconds(e) for _, e, _ in over) + BOOT * len(boots)
 
 
+def peers_left(plan: Plan, stored: set[tuple[str, str, int]]) -> tuple[str, ...]:
+    """The peers that trials need which are not among the stored: without one of a mesh, all that it takes part in fails
+    and is not measured again.
+    """
+    left = [rung for rung in plan.rungs if measured(rung, stored)[0] < trials(rung)]
+    return tuple(dict.fromkeys(name for rung in left for name in rung.peers))
+
+
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
     """The trials in the order in which they run: pings before loads, and repeats interleaved to even out slow changes.
 

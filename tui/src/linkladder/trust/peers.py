@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linkladder import damage, state
@@ -76,11 +76,21 @@ def _without_announced(one: dict[str, object]) -> dict[str, object]:
 
 def find(name: str) -> Peer:
     """The peer with this name, or with a fingerprint that begins so."""
-    for peer in load():
-        if peer.name == name or (name.startswith("SHA256:") and len(name) > 12 and peer.fingerprint.startswith(name)):
-            return peer
+    if peer := _named(name, load()):
+        return peer
     known = ", ".join(p.name for p in load()) or "none"
     raise EnvironmentFault(f"no peer is called {name!r}", f"paired are: {known}", "linkladder pair adds one")
+
+
+def unknown(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the names by which no peer would be found."""
+    known = load()
+    return tuple(name for name in names if _named(name, known) is None)
+
+
+def _named(name: str, known: Sequence[Peer]) -> Peer | None:
+    printed = name.startswith("SHA256:") and len(name) > 12
+    return next((p for p in known if p.name == name or (printed and p.fingerprint.startswith(name))), None)
 
 
 def add(peer: Peer) -> None:
