@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import synth
+from helpers import seen, until
 from linkladder import events
 from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault
@@ -251,6 +253,41 @@ async def test_a_start_that_fails_is_known_as_soon_as_it_has_ended(
         await asyncio.wait_for(
             launch.launch(tmp_path, synth.the_plan(), "", Seat(tmp_path, "here")), launch.START_WAIT / 2
         )
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])  # that the other has measured when this one looks
+async def test_of_two_consoles_that_start_at_once_the_second_says_what_goes_on_and_what_to_do(
+    own_state: Path, measures: Measures, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """It showed a line of the log, as of any start that fails."""
+    from linkladder.app.live_backend import LiveBackend
+    from linkladder.app.main import LadderApp
+
+    gone = launch.last_run_gone
+
+    async def beaten(folder: Path, seat: Seat) -> None:
+        if not seconds:
+            await gone(folder, seat)
+        measures(folder)
+        if seconds:
+            monkeypatch.setattr(launch, "CLEAR_WAIT", 0.0)
+            eventlog.Recorder(folder / "log.jsonl").close()
+            await gone(folder, seat)
+
+    monkeypatch.setattr(launch, "last_run_gone", beaten)
+    monkeypatch.setattr(LiveBackend, "findings", lambda *_: ())
+    monkeypatch.setattr(LiveBackend, "unpaired", lambda *_: ())
+    app = LadderApp(LiveBackend("this screen"))
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        app.climb(synth.the_plan())
+        await until(pilot, "What to do:")
+        said = " ".join(" ".join(re.findall("│([^│]*)│", seen(app))).split())
+        assert "A run is going on already Why: another screen or a command began it" in said, said
+        assert "What to do: watch it from Home, or cancel it first; nothing was started here" in said, said
+        assert "ERROR" not in said and not list(own_state.glob("next-plan*")), said
+        await pilot.press("enter")
+        await until(pilot, "> Watch the run")
 
 
 async def test_a_start_that_is_given_up_measures_nothing_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from linkladder import plan as plans
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.ladder import LadderScreen
+from linkladder.errors import EnvironmentFault
 from linkladder.model import RunState
 from linkladder.run import lock
 
@@ -86,6 +87,19 @@ async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend: LiveBa
     assert refused.returncode == 3 and "linkladder watch follows it" in refused.stderr, refused.stderr
     assert "plan brief, 50 trials" in said and "  tcp-" in said and "is incomplete: it was cancelled" in said, said
     assert shell.returncode == 3
+
+
+async def test_of_two_consoles_that_start_a_run_at_once_one_measures(backend: LiveBackend) -> None:
+    plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
+    both = (backend, LiveBackend("the screen on pts/1"))
+    started = await asyncio.gather(*(one.start(plan) for one in both), return_exceptions=True)
+    sessions = [one for one in started if not isinstance(one, BaseException)]
+    (refused,) = (one for one in started if isinstance(one, BaseException))
+    await sessions[0].control("cancel")
+    while lock.measuring(backend.folder):
+        await asyncio.sleep(0.1)
+    assert isinstance(refused, EnvironmentFault) and refused.title == "a run is going on already"
+    assert refused.cause and refused.hint and len(sessions) == len(backend.runs()) == 1
 
 
 def test_where_nothing_goes_on_there_is_nothing_to_watch() -> None:

@@ -42,6 +42,8 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
         session = await asyncio.to_thread(LiveSession, folder, said, seat)
         await session.take_over()
         return session
+    if process.returncode == lock.BUSY:  # another console was the faster one
+        raise _going_on()
     lines = await asyncio.to_thread(log_lines, folder, 1)
     raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
 
@@ -83,8 +85,13 @@ async def last_run_gone(folder: Path, seat: Seat) -> None:
     until = time.monotonic() + CLEAR_WAIT
     while running := await asyncio.to_thread(current, folder, seat):
         if time.monotonic() > until or not await running.ended():
-            raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
+            raise _going_on()
         await asyncio.sleep(0.1)
+
+
+def _going_on() -> lock.GoingOn:
+    hint = "watch it from Home, or cancel it first; nothing was started here"
+    return lock.GoingOn("another screen or a command began it", hint)
 
 
 def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:

@@ -15,6 +15,15 @@ from pathlib import Path
 from linkladder import locks
 from linkladder.errors import EnvironmentFault
 
+BUSY = 75  # exit status of a measuring process that found another one at work, from sysexits.h: try again later
+
+
+class GoingOn(EnvironmentFault):
+    """A run is going on already, and there is one at a time."""
+
+    def __init__(self, cause: str, hint: str) -> None:
+        super().__init__("a run is going on already", cause, hint)
+
 
 @dataclass(frozen=True)
 class Announcement:
@@ -38,10 +47,7 @@ class RunLock:
 
     def take(self) -> None:
         if not self._file.take():
-            raise EnvironmentFault(
-                "a run is going on already",
-                hint="linkladder watch follows it, and so does the console; or cancel it first",
-            )
+            raise GoingOn("", "linkladder watch follows it, and so does the console; or cancel it first")
         self._file.write("{}")
 
     def announce(self, **what: int | float | str) -> None:

@@ -23,7 +23,7 @@ from linkladder import codec, log_file, state
 from linkladder.errors import LinkladderError, in_a_line, reason_of
 from linkladder.model import Plan
 from linkladder.peer import Connector, near_end
-from linkladder.run.lock import RunLock, locked
+from linkladder.run.lock import BUSY, GoingOn, RunLock, locked
 from linkladder.store import Store
 
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
                 asyncio.run(measure(lock, plan, args.resume or None, boots=_agreed(args.restarts)))
     except LinkladderError as error:
         log.error("the run ended: %s", in_a_line(error))
-        return error.exit_code
+        return BUSY if isinstance(error, GoingOn) else error.exit_code
     except Exception:
         log.exception("the run ended")
         return 1
