@@ -18,9 +18,13 @@ class Background(Generic[T]):
     def __init__(self) -> None:
         self._going: asyncio.Future[T] | None = None
 
+    @property
+    def going(self) -> bool:
+        return self._going is not None and not self._going.done()
+
     async def ask(self, call: Callable[[], T]) -> T:
         """The result of the call, or of the call that is already running."""
-        if self._going is None or self._going.done():
+        if self._going is None or not self.going:
             self._going = self._begin(call)
         return await asyncio.shield(self._going)
 

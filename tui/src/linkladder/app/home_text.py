@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from textwrap import fill, shorten, wrap
 from typing import TYPE_CHECKING
@@ -62,10 +63,22 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     return lines
 
 
+def time_of_day(at: float, now: float) -> str:
+    """A moment as the clock of the System page shows it, with its day if that is not today."""
+    day = "" if time.localtime(at)[:3] == time.localtime(now)[:3] else "%d %b "
+    return time.strftime(f"{day}%H:%M", time.localtime(at))
+
+
 def health_line(
-    troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool, width: int = 78
+    troubles: tuple[Finding, ...],
+    found: tuple[Finding, ...] | None,
+    measuring: bool,
+    width: int = 78,
+    as_of: str = "",
 ) -> Text:
-    """What is wrong, in one line of that width; `found` is None while the doctor has no result yet."""
+    """What is wrong, in one line of that width; `found` is None while the doctor has no result yet. `as_of`: when it
+    looked, if what it found may be another by now.
+    """
     all_found = (*troubles, *(found or ()))
     bad = [f for f in all_found if f.state is Health.BAD]
     wrong = bad + [f for f in all_found if f.state is Health.WARN]
@@ -79,7 +92,8 @@ def health_line(
             else f"{len(wrong)} thing{'' if one else 's'}"
         )
         out.append(f"{of} {word}", "bold red" if bad else "yellow")
-    tail = "(d: details)" if wrong else ""
+    as_of = f"as of {as_of}" if as_of and found is not None else ""
+    tail = f"(d: details{'; ' if as_of else ''}{as_of})" if wrong else ""
     if found is None and measuring:
         tail = "(d: look now)" if wrong else "not looked at while a run goes on  (d: look now)"
     elif found is None:
@@ -94,6 +108,7 @@ def health_line(
         assert found is not None
         out.append("good", "green")
         out.append(": its only check is right" if len(found) == 1 else f": all {len(found)} checks are right")
+        out.append(f" ({as_of})" if as_of else "")
     return out
 
 

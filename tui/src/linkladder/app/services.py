@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,7 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
     """The application as screens use it: the backend, the watched run, and ways to open other screens."""
 
     backend: Backend  # set before `loaded` is
+    now = staticmethod(time.time)  # the time of day
 
     def __init__(self, glyphs: Glyphs) -> None:
         self.glyphs = glyphs
@@ -37,6 +39,8 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         self.session: Session | None = None
         self.progress: Progress | None = None
         self.starting = False  # whether a run is being started
+        self.found: tuple[Finding, ...] | None = None  # by the doctor; None until it has a result
+        self.found_at = 0.0  # the time of day at which it looked
         self._doctor: Background[tuple[Finding, ...]] = Background()
 
     # --- other screens
@@ -114,9 +118,17 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
 
     # --- questions
 
+    @property
+    def examining(self) -> bool:
+        return self._doctor.going
+
     async def examined(self, anew: bool = False) -> tuple[Finding, ...]:
         """The doctor's findings; `anew` asks for a new examination."""
-        return await self._doctor.ask(partial(self.backend.findings, anew))
+        began = self.now()
+        found = await self._doctor.ask(partial(self.backend.findings, anew))
+        if found is not self.found:  # and not what the backend has kept from an earlier look
+            self.found, self.found_at = found, began
+        return found
 
     async def ask(self, call: Callable[..., T], *args: Any) -> T | None:
         """The result of a blocking call, made in a thread; None if there was an error, which is shown."""

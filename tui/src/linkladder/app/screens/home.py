@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from linkladder import __version__
 from linkladder.app.backend import HomeView, PairStage, PeerView
-from linkladder.app.home_text import PEERS, health_line, host_lines, last_lines, loan_line, peer_lines
+from linkladder.app.home_text import PEERS, health_line, host_lines, last_lines, loan_line, peer_lines, time_of_day
 from linkladder.app.next_steps import offered, step
 from linkladder.app.page import Page
 from linkladder.app.places import keys, keys_in_words
@@ -51,7 +51,8 @@ the link, climb the ladder, read the report.
     def __init__(self) -> None:
         super().__init__()
         self.view: HomeView | None = None
-        self.found: tuple[Finding, ...] | None = None  # by the doctor; None until it has a result
+        self._used = False  # whether this machine was in use since the doctor looked
+        self._looked_in: Session | None = None  # the run that was watched last when it did
         self._steps: list[str] = []
         self._ticks = 0
         self._answered: dict[str, PeerView] = {}  # by name, what each peer answered last
@@ -114,14 +115,28 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="examine")
     async def examine(self) -> None:
-        """Get the doctor's findings, but not during a run, as the doctor needs CPU time."""
+        """Get the doctor's findings, but not during a run, as the doctor needs CPU time; after one get new ones."""
+        app = self.ladder_app
         if self._in_use():
+            self._used = True
             return
+        due = self._due()
+        if not app.examining:  # one that began earlier, perhaps before the run, does not do
+            self._used, self._looked_in = False, app.session
         try:
-            self.found = await self.ladder_app.examined()
+            await app.examined(due)
         except Exception as error:
-            self.found = (Finding("the doctor", Health.BAD, str(error), "the log screen has more"),)
+            app.found, app.found_at = (
+                (Finding("the doctor", Health.BAD, str(error), "the log screen has more"),),
+                app.now(),
+            )
         self._show_health()
+        if self._due():
+            self.examine()
+
+    def _due(self) -> bool:
+        """Whether the doctor has to look again, as there was a run since it did."""
+        return self._used or self.ladder_app.session is not self._looked_in
 
     @work(group="peers")
     async def ask_peers(self) -> None:
@@ -227,7 +242,9 @@ the link, climb the ladder, read the report.
 
     def _show_health(self) -> None:
         if self.view:
-            text = health_line(self.view.troubles, self.found, self._in_use(), self.size.width - 2)
+            app, used = self.ladder_app, self._in_use()
+            as_of = time_of_day(app.found_at, app.now()) if used else ""
+            text = health_line(self.view.troubles, app.found, used, self.size.width - 2, as_of)
             self.query_one("#health", Static).update(text)
 
     def _show_loan(self) -> int:
