@@ -102,10 +102,14 @@ def datagrams() -> Iterator[Forgery]:
 
 
 def lost_loads() -> Iterator[Forgery]:
-    for fault in ("tool", "path", "peer"):
+    for fault in ("tool", "path"):
         yield f"one load side by side failed by the {fault} in one repeat", loads(broken(fault), SIDE, 1, 1), (
             "INCOMPLETE"
         ), C.PEER_LOST  # fmt: skip
+    lost = [loads(broken("peer"), SIDE, path, repeat) for path, repeat in ((1, 1), (1, 0), (0, 0))]
+    yield "one load side by side failed by the peer in one repeat", lost[0], "UNSURE", C.TRIALS_FAILED
+    for name, edits in (("the same load", (lost[0], lost[1])), ("another load each", (lost[0], lost[2]))):
+        yield f"{name} failed by the peer in two of three repeats", together(*edits), "INCOMPLETE", C.PEER_LOST
 
 
 def limits() -> Iterator[Forgery]:

@@ -22,7 +22,7 @@ from linkladder.judge.experiments import reached, without_link
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
-from linkladder.judge.path_loads import Seen, best_repeats, by_setting, each_load, lacking, rate, skew
+from linkladder.judge.path_loads import Lacking, Seen, best_repeats, by_setting, each_load, lacking, rate, skew
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
     Contract,
@@ -74,7 +74,7 @@ def judge_company(
         kept = [c.together_bps / c.alone_bps for c in mine if c.together_bps is not None and c.alone_bps]
         if len(kept) > 1 and any(kept):
             fair[str(way)] = sum(kept) ** 2 / (len(kept) * sum(k * k for k in kept))
-    missing = tuple(lacking(rung, seen))
+    missing = lacking(rung, seen)
     sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
     shared = of_shared(deal)
     limit = ceiling(shared).bps if shared else None
@@ -83,9 +83,11 @@ def judge_company(
     findings += [say.nothing_shared(way, rung.paths) for way in WAYS if _nothing_shared(rung, way, seen)]
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     findings += absent(rung, lambda number, way: _name(rung, number, way))
+    if not missing.too_much:
+        findings += missing.sentences
     whole = _whole(rung, cells, seen, sums, missing, limit, deal)
     return CompanyJudgement(
-        cells, whole, sums, alone, limit, fair, sharing, missing, tuple(findings), skew(rung), neighbours,
+        cells, whole, sums, alone, limit, fair, sharing, missing.sentences, tuple(findings), skew(rung), neighbours,
         own,
     )  # fmt: skip
 
@@ -238,7 +240,7 @@ def _whole(
     cells: Sequence[Cell],
     seen: Sequence[Seen],
     sums: dict[str, float],
-    lacking: Sequence[str],
+    missing: Lacking,
     limit: float | None,
     deal: Contract,
 ) -> Judgement:
@@ -249,9 +251,9 @@ def _whole(
     repeated = of_sums(rung, needed or 0.0)
     own = {name: one.spread for name, one in repeated.items() if one.spread is not None}
     sums = {name: own[name].median if name in own else load.together for name, load in loads.items()} or sums
-    verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
-    if lacking or not sums:
-        verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
+    verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(missing.sentences)
+    if missing.too_much or not sums:
+        verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if missing.sentences else Cause.NOTHING_MEASURED
     elif limit is not None and needed is not None:
         least = min(sums, key=lambda way: sums[way])
         several = [one for one in seen if len(one.beside) > 1]
@@ -272,7 +274,7 @@ def _whole(
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
     text = say.whole(verdict, sums, needed, limit, rung.paths)
-    provisional = any(cell.judgement.provisional for cell in cells)
+    provisional = any(cell.judgement.provisional for cell in cells) or bool(missing.sentences)
     if several_pairs(rung.paths):
         worst = min((c.judgement.verdict for c in cells), key=GRAVITY.index, default=Verdict.PASS)
         if worst is not Verdict.PASS:

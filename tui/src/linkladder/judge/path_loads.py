@@ -43,6 +43,7 @@ class Seen:
     beside: tuple[int, ...]  # all paths of the trial, this one included
     trial: TrialResult
     silent: bool  # the path carried nothing
+    lost: bool = False  # it failed because an end of it was lost
 
 
 def _experiments(rung: RungResult) -> list[ExperimentResult]:
@@ -59,15 +60,36 @@ def _loads(trial: TrialResult) -> list[Leg]:
     return [leg for leg in trial.legs if leg.role is Role.LOAD]
 
 
-def lacking(rung: RungResult, seen: Sequence[Seen]) -> Iterator[str]:
-    """What the sum of all paths lacks, or lacked in a repeat beside a whole one."""
+@dataclass(frozen=True)
+class Lacking:
+    """What the sum of all paths lacks, or lacked in a repeat beside a whole one, in sentences."""
+
+    sentences: tuple[str, ...]
+    too_much: bool  # so much that the sum is not known: more than ends in the lesser part of a setting's repeats
+
+
+def lacking(rung: RungResult, seen: Sequence[Seen]) -> Lacking:
     every = tuple(range(len(rung.paths)))
-    lost = {s.path: s.reason for s in each_load(rung, whole=False) if s.beside == every and s.bps is None}
+    mine = [s for s in each_load(rung, whole=False) if s.beside == every]
+    lost = {s.path: s.reason for s in mine if s.bps is None}
+    found = []
     for reason in dict.fromkeys(lost.values()):
         paths = [n for n in lost if lost[n] == reason]
         known = all(any(s.path == n and s.beside == every and s.bps is not None for s in seen) for n in paths)
         names = [path_name(rung.paths, n, Direction.FORWARD) for n in paths]
-        yield say.lacked_once(names, reason) if known else say.lacking(names, reason)
+        found.append(say.lacked_once(names, reason) if known else say.lacking(names, reason))
+    otherwise = any(s.bps is None and not s.lost for s in mine)
+    return Lacking(tuple(found), otherwise or not _mostly_whole(mine))
+
+
+def _mostly_whole(together: Sequence[Seen]) -> bool:
+    """Whether in each direction more than half of the repeats of a setting lost none of its paths."""
+    repeats: dict[tuple[Direction, str], dict[int, bool]] = {}
+    for s in together:
+        whole = repeats.setdefault((s.direction, s.asked.id), {})
+        whole[s.trial.repeat] = whole.get(s.trial.repeat, True) and s.bps is not None
+    enough = {way for (way, _), whole in repeats.items() if 2 * sum(whole.values()) > len(whole)}
+    return enough == {way for way, _ in repeats}
 
 
 def each_load(rung: RungResult, whole: bool = True) -> Iterator[Seen]:
@@ -82,9 +104,9 @@ def each_load(rung: RungResult, whole: bool = True) -> Iterator[Seen]:
                 way = e.parameters.direction
                 alone = len(loads) == 1 and rung.name is RungName.DC_LINK  # beside others its share may change
                 bps = carried(trial, (leg.path,), way, alone)
-                silent = bps is None and leg.outcome.fault is Fault.PATH
+                silent, lost = (bps is None and leg.outcome.fault is fault for fault in (Fault.PATH, Fault.PEER))
                 busy = saturated([of_path(trial, leg.path)], e.parameters, close=WARM)
-                yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
+                yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent, lost)
 
 
 def rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
