@@ -110,7 +110,7 @@ class FarEnds:
     @property
     def present(self) -> frozenset[str]:
         """The peers that are connected, as far as is known."""
-        return frozenset(self.connected)
+        return frozenset(peer for peer, far in self.connected.items() if not far.lost)
 
     def why_away(self, peer: str) -> str:
         return out_of_reach(peer, self._lost.get(peer, "it was lost"))
@@ -225,7 +225,9 @@ class FarEnds:
             if peer not in self.connected:
                 await self._try(peer)
 
-        await asyncio.gather(*(look(peer) for peer in peers if peer not in self.connected))
+        wanted = tuple(peers)
+        await self._drop_broken(wanted)
+        await asyncio.gather(*(look(peer) for peer in wanted if peer not in self.connected))
 
     async def drop_lost(self, reason: str, again: str) -> None:
         """Drop the connections to ends that were lost, and say so; `again` says what becomes of the trial."""

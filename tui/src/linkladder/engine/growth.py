@@ -11,7 +11,18 @@ from dataclasses import replace
 from linkladder import judge
 from linkladder import plan as plans
 from linkladder.engine.far_ends import FarEnds, located
-from linkladder.model import Document, Experiment, Path, Plan, Rung, RungName, RungResult, Stair
+from linkladder.model import (
+    Document,
+    Experiment,
+    Fault,
+    Path,
+    Plan,
+    Rung,
+    RungName,
+    RungResult,
+    Stair,
+    TrialResult,
+)
 from linkladder.peer import EndPoint
 
 More = tuple[tuple[Experiment, int], ...]  # trials that were added to the plan
@@ -62,14 +73,18 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
 class MissedTrials:
     """What a rung of several peers lacks so far, as some of them were busy or lost when a trial began."""
 
-    def __init__(self, far: FarEnds, near: EndPoint, rung: Rung, paths: Sequence[Path]) -> None:
+    def __init__(
+        self, far: FarEnds, near: EndPoint, rung: Rung, paths: Sequence[Path], before: Document | None = None
+    ) -> None:
+        """`before`: what the run had when it was resumed."""
         self._far, self._near, self._name, self._peers = far, near, rung.name, rung.peers
         self.paths = tuple(paths)
         self._compared = {name for e in rung.experiments if e.baseline for name in (e.id, e.baseline)}
         self._later: list[tuple[Experiment, int]] = []
         self._known: set[tuple[str, int]] = set()  # put off once already
-        self._partly: dict[str, set[str]] = {}  # experiment -> the peers that its trials did without
-        self._repeated: set[str] = set()  # experiments that got one more repeat for that
+        self._lost = lost_peers(before, rung) if before else {}
+        self._gone: set[str] = set()  # peers that were away after a trial of theirs
+        self._repeated: set[str] = set()  # experiments that got more repeats for that
         self._looked = False
 
     async def ends(self) -> dict[str, EndPoint]:
@@ -87,35 +102,50 @@ class MissedTrials:
         self._later.append((exp, repeat))
         return "; ".join(self._far.why_away(peer) for peer in sorted(away))
 
-    def note_start(self, exp: Experiment) -> None:
-        """Note which ends the trial that begins now does without."""
-        away = self._away(exp)
-        if away and exp.id not in self._compared | self._repeated and self._without(exp, away):
-            self._partly.setdefault(exp.id, set()).update(away)
+    def note(self, exp: Experiment, result: TrialResult) -> None:
+        """Note which paths this trial lost with an end, or that it lost none, as it may be done again."""
+        if len(self._peers) < 2 or exp.id in self._compared | self._repeated:
+            return
+        self._gone |= self._away(exp)
+        mine = self._lost.setdefault(exp.id, {})
+        mine[result.repeat] = _paths_lost(result)
+        if not mine[result.repeat]:
+            del mine[result.repeat]
 
     async def postponed(self) -> More:
         """The trials that were put off, for each of which its ends are looked for once more."""
         found, self._later = tuple(self._later), []
-        if found or (self._partly and not self._looked):
+        if found or (any(self._lost.values()) and not self._looked):
             self._looked = True
             await self._far.look_again(self._peers)
         return found
 
     def once_more(self, plan: Plan) -> tuple[Plan, More, str]:
-        """The plan with one more repeat of what was measured without ends that are back, those, and who is back."""
-        there = self._far.present
-        back = {name: self._partly.pop(name) & there for name, peers in (*self._partly.items(),) if peers & there}
+        """The plan with further repeats of what was measured without ends that are back, those, and who is back.
+
+        One at least, and so many that more are whole than not, as what is judged rests on most of the repeats.
+        """
+        there = {"", *self._far.present}
+        back: dict[str, set[int]] = {}
+        for name, lost in self._lost.items():
+            if again := {n for paths in lost.values() for n in paths if there.issuperset(self.paths[n].peers)}:
+                back[name] = again
+        counts = {name: len(self._lost.pop(name)) for name in back}
         self._repeated |= set(back)
         more: More = ()
         rungs = []
         for rung in plan.rungs:
             mine = {e.id for e in rung.experiments if e.id in back} if rung.name is self._name else set()
-            more += tuple((e, e.repeats) for e in rung.experiments if e.id in mine)
-            rungs.append(
-                replace(rung, experiments=tuple(_repeated(e) if e.id in mine else e for e in rung.experiments))
-            )
-        who = sorted({peer for peers in back.values() for peer in peers})
-        return replace(plan, rungs=tuple(rungs)), more, " and ".join(who)
+            grown = [_repeated(e, counts[e.id]) if e.id in mine else e for e in rung.experiments]
+            more += tuple((e, n) for e in rung.experiments if e.id in mine for n in _new(e, counts[e.id]))
+            rungs.append(replace(rung, experiments=tuple(grown)))
+        return replace(plan, rungs=tuple(rungs)), more, " and ".join(self._ends_of(set().union(*back.values())))
+
+    def _ends_of(self, paths: set[int]) -> list[str]:
+        """The ends of these paths that were away; where that is not known, the end that all have, or else all."""
+        each = [set(self.paths[n].peers) for n in paths]
+        every = set[str]().union(*each)
+        return sorted(every & self._gone or (set.intersection(*each) if each else every) or every)
 
     def _away(self, exp: Experiment) -> set[str]:
         if len(self._peers) < 2:
@@ -128,5 +158,31 @@ class MissedTrials:
         return any(not away & set(self.paths[n].peers) for n in exp.paths or range(len(self.paths)))
 
 
-def _repeated(e: Experiment) -> Experiment:
-    return replace(e, repeats=e.repeats + 1, at_most=max(e.at_most, e.repeats + 1) if e.at_most else 0)
+def lost_peers(document: Document, rung: Rung) -> dict[str, dict[int, set[int]]]:
+    """Of a rung with several peers the paths that a repeat lost with an end, by experiment and repeat, where so few
+    repeats are whole that nothing can be said.
+    """
+    if len(rung.peers) < 2:
+        return {}
+    compared = {name for e in rung.experiments if e.baseline for name in (e.id, e.baseline)}
+    asked = {e.id for e in rung.experiments} - compared
+    found: dict[str, dict[int, set[int]]] = {}
+    for e in (e for r in document.rungs if r.name is rung.name for e in r.experiments if e.parameters.id in asked):
+        lost = {t.repeat: paths for t in e.trials if (paths := _paths_lost(t) & set(range(len(rung.paths))))}
+        if lost and 2 * len(lost) >= len(e.trials):
+            found[e.parameters.id] = lost
+    return found
+
+
+def _paths_lost(result: TrialResult) -> set[int]:
+    return {g.path for g in result.legs if not g.outcome.ok and g.outcome.fault is Fault.PEER}
+
+
+def _repeated(e: Experiment, lost: int) -> Experiment:
+    repeats = e.repeats + len(_new(e, lost))
+    return replace(e, repeats=repeats, at_most=max(e.at_most, repeats) if e.at_most else 0)
+
+
+def _new(e: Experiment, lost: int) -> range:
+    """The further repeats with which more are whole than these that were lost; one at least."""
+    return range(e.repeats, max(e.repeats, 2 * lost) + 1)

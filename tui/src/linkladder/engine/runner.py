@@ -17,7 +17,7 @@ from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, MissingEnd, Unreachable, with_addresses, without_one
 from linkladder.engine.foreseen import Foreseen
 from linkladder.engine.generators import Generators
-from linkladder.engine.growth import MissedTrials, grown
+from linkladder.engine.growth import MissedTrials, grown, lost_peers
 from linkladder.engine.interruptions import TRIES, CarrierNews, attempt, given_up, with_carriers
 from linkladder.engine.kernels import Boots
 from linkladder.engine.left_out import refuse_absent_cores, without_effect
@@ -192,7 +192,9 @@ class Engine:
     def _over(self, rung: Rung) -> bool:
         """Whether the rung was measured completely before the run was resumed: then no machine need be moved for it."""
         done, _ = plans.measured(rung, self._stored())
-        return done == plans.trials(rung) and not grown(self.plan, rung.name, self._document)[1]
+        if done != plans.trials(rung) or (self._resumed and lost_peers(self._document(), rung)):
+            return False
+        return not grown(self.plan, rung.name, self._document)[1]
 
     def _document(self) -> Document:
         return self.store.load(self.run_id, output=False)
@@ -257,7 +259,7 @@ class Engine:
         if plans.generator_open(rung) and not any(name == rung.name for name, _, _ in done):
             rung = await self._strengthened(replace(rung, paths=paths))
         left_out = await self._left_out(rung, paths)
-        missed = MissedTrials(self._ends, self.near, rung, paths)
+        missed = MissedTrials(self._ends, self.near, rung, paths, self._document() if self._resumed else None)
         todo = deque(
             (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in left_out
         )
@@ -350,7 +352,6 @@ class Engine:
         mine = exp.paths or tuple(range(len(missed.paths)))
         while len(lost) < TRIES:
             ends = await missed.ends()
-            missed.note_start(exp)
             paths = missed.paths
             over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))
@@ -360,12 +361,14 @@ class Engine:
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await attempt(trial, self._ends, self.controls)
             if isinstance(came, TrialResult):
-                self._keep(rung, exp, replace(came, interruptions=with_carriers(lost, attempts, trial)))
-                return
+                result = replace(came, interruptions=with_carriers(lost, attempts, trial))
+                break
             lost, attempts = (*lost, came), [*attempts, trial]
+            result = given_up(exp, repeat, lost, mine)
             if without_one(trial.routes):
                 break  # whoever is sought beside the trials is not waited for
-        self._keep(rung, exp, given_up(exp, repeat, lost, mine))
+        missed.note(exp, result)
+        self._keep(rung, exp, result)
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = thinned(replace(result, id=f"{rung.name}-{result.id}"), exp)
