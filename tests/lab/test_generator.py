@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mischief
+from linkladder import state
 from linkladder.engine.generators import Generators
 from linkladder.engine.strongest import LIMIT
 from linkladder.model import Document, Generator
@@ -109,3 +110,24 @@ def test_it_is_found_in_time_said_used_and_kept(world: Noting) -> None:
     assert [e.parameters for r in again.rungs for e in r.experiments] == [used]
     shown, _ = world.linkladder("run", "--plan", "quick", "--rung", world.rung, "--dry-run").communicate(timeout=60)
     assert "the generator is strongest by " in shown
+
+
+def looking(world: Noting) -> int | None:
+    """The pid of a client at alpha, whatever tool it is of."""
+    found = world.processes("alpha").items()
+    return next((pid for pid, line in found if "iperf" in line.split(" ", 1)[0] and "-c" in line.split()), None)
+
+
+def test_a_search_that_lost_the_far_end_begins_again_when_it_is_back(world: Noting) -> None:
+    """The rung was measured with the plan's own weak setting, and not a word was said."""
+    (world.lab.state("alpha") / state.GENERATORS).unlink(missing_ok=True)
+    text = mischief.plan_text(world, duration=2, streams=2).replace("streams = 2", 'streams = "auto"')
+    run = mischief.Run(world, text)
+    mischief.until(lambda: looking(world), mischief.PATIENCE, "nothing was looked at")
+    world.run("beta", f"kill -9 {mischief.agent(world)}")
+    assert run.wait(120) == 0, run.said
+    (kept,) = Generators(world.lab.state("alpha")).kept()
+    document = run.document()
+    (used,) = (e.parameters for r in document.rungs for e in r.experiments)
+    assert kept.strength.looked[0].generator.of(used) == used
+    assert run.said.count("Looking for the setting") == 2 and any("strongest by" in note for note in document.run.notes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from linkladder.engine import generators
 from linkladder.engine.generators import Pair
 from linkladder.engine.route import Route
 from linkladder.model import Experiment, Fault, Interruption, Leg, Outcome, Plan, RungName, TrialResult
-from test_strength_kept import Ends, rung
+from test_strength_kept import Ends, Machine, rung
 from test_strongest import BETA, HOST
 
 
@@ -48,3 +50,28 @@ def test_why_looks_failed_is_said(tmp_path: Path, lame: str) -> None:
         in said
     )
     assert ("carried anything" in said) is (lame == "any")
+
+
+@pytest.mark.parametrize("losses", [2, 3])
+def test_a_search_that_broke_is_done_again_and_where_it_never_ends_that_is_said(tmp_path: Path, losses: int) -> None:
+    """A rung was measured with the plan's own weak setting, without a word."""
+    ends, on = Ends(tmp_path), rung(RungName.SAME_HOST)
+    plan, measure, asked = Plan("p", rungs=(on,)), ends.measure, list[str]()
+
+    async def losing(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
+        if len(asked) > losses:
+            return await measure(exp, over)
+        return Interruption("2026-01-01", 1.0, "gone")
+
+    async def far() -> Any:
+        asked.append("beta")
+        return {"beta": Machine(BETA)}
+
+    near: Any = Machine(HOST)
+    found = asyncio.run(ends.generators.patiently(plan, on, near, far, losing, ends.events.append))
+    assert found is not None and len(asked) == 3
+    if losses == 2:
+        assert "strongest by iperf" in found.said and ends.generators.known(on, Pair(HOST, BETA))
+    else:
+        assert found.plan == plan and "the far end was lost in 3 attempts to find it" in found.said
+        assert not ends.generators.kept()

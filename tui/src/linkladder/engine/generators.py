@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 
 from linkladder import atomic_files, codec, phrases, state, wire
 from linkladder.engine.far_ends import MissingEnd
+from linkladder.engine.interruptions import TRIES
 from linkladder.engine.placement import NEAR_BY
 from linkladder.engine.route import Route, routes
 from linkladder.engine.strongest import (
@@ -47,6 +48,7 @@ MOST = 32  # the most findings kept; the oldest go first
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
 Measure = Callable[[Experiment, tuple[Route, ...]], Awaitable[TrialResult | Interruption]]
+Far = Callable[[], Awaitable[Mapping[str, EndPoint | MissingEnd]]]
 Emit = Callable[[Event], None]
 
 
@@ -93,6 +95,17 @@ class Generators:
 
     def __init__(self, folder: FilePath) -> None:
         self._path = folder / state.GENERATORS
+
+    async def patiently(
+        self, plan: Plan, rung: Rung, near: EndPoint, far: Far, measure: Measure, emit: Emit
+    ) -> GeneratorChosen | None:
+        """The same as `strengthened`, begun again where it broke because an end was lost, which `far` waits for; after
+        so many losses as a trial takes the plan's own setting is used, and that is said.
+        """
+        for _ in range(TRIES if sought(rung) else 1):
+            if found := await self.strengthened(plan, rung, {"": near, **await far()}, measure, emit):
+                return found
+        return GeneratorChosen(rung.name, plan, phrases.search_broke(TRIES)) if sought(rung) else None
 
     async def strengthened(
         self, plan: Plan, rung: Rung, ends: Mapping[str, EndPoint | MissingEnd], measure: Measure, emit: Emit

@@ -7,6 +7,7 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from functools import partial
 
 from linkladder import events as ev
 from linkladder import phrases, wire
@@ -288,14 +289,13 @@ class Engine:
 
     async def _strengthened(self, rung: Rung) -> Rung:
         """The rung with the strongest setting of the generator in those experiments that leave it open."""
-        ends = {"": self.near, **await self._ends.connected_or_missing(rung.peers)}
 
         async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
             one = Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels)
             return await attempt(one, self._ends, self.controls)
 
-        known = Generators(self.store.folder)
-        if found := await known.strengthened(self.plan, rung, ends, measure, self._emit):
+        known, far = Generators(self.store.folder), partial(self._ends.connected_or_missing, rung.peers)
+        if found := await known.patiently(self.plan, rung, self.near, far, measure, self._emit):
             before, self.plan = self.plan, found.plan
             replan(self.store, self.run_id, before, self.plan, f"{rung.name}: {found.said}")
             self._emit(found)

@@ -60,6 +60,7 @@ from linkladder.phrases.strength import (
     known_strength,
     looking,
     not_yet_looked,
+    search_broke,
 )
 from linkladder.phrases.to_set import for_application, to_set
 from linkladder.phrases.ways import WAYS, loaded, several_ends, way
@@ -107,6 +108,7 @@ __all__ = [
     "restarts",
     "rests_on",
     "rests_on_repeats",
+    "search_broke",
     "settings",
     "several_ends",
     "short_list",

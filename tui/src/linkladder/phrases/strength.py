@@ -23,6 +23,12 @@ def not_yet_looked(limit: float) -> str:
     )
 
 
+def search_broke(attempts: int) -> str:
+    """`attempts`: in how many a far end was lost."""
+    lost = f"the far end was lost in {units.plural(attempts, 'attempt')} to find it"
+    return f"the generator's strongest setting is not known, as {lost}; the plan's own is used, which may be too weak"
+
+
 def known_strength(found: Strength, on: str = "") -> str:
     """As 'the generator is strongest by iperf2, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'.
 
