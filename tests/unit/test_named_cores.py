@@ -17,7 +17,7 @@ from linkladder import plan as plans
 from linkladder.agent.answering import Service
 from linkladder.app.experiment_text import about
 from linkladder.engine import Engine
-from linkladder.engine.left_out import left_out
+from linkladder.engine.left_out import left_out, refuse_too_many_cores
 from linkladder.errors import UsageError
 from linkladder.host import cores as own
 from linkladder.host import freebsd_text, linux
@@ -121,6 +121,59 @@ def test_plan_check_refuses_cores_that_this_machine_does_not_have(
         assert hint.strip() == "do:  name cores that each end has, or say how many, such as cores = 2"
     file.write_text(file.read_text().replace(', "0,1000"', ""))
     assert cli.main(["plan", "check", str(file)]) == 0
+
+
+def test_plan_check_refuses_more_cores_than_any_machine_of_the_run_has(
+    tmp_path: FilePath, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A plan was called right, and its command had the refusal in front; a run leaves such trials out, as before."""
+    file, has = tmp_path / "mine.toml", units.plural(host.facts().cores, "core")
+    file.write_text('name = "mine"\nrung = "localhost"\n[[experiment]]\ncores = [1, 999]\n')
+    assert cli.main(["plan", "check", str(file)]) == 2
+    said = capsys.readouterr()
+    title, why, hint = said.err.strip().splitlines()
+    assert "tcp-1s-default-999c-forward cannot be measured on localhost" in title and "right" not in said.out
+    assert why.endswith(f" has {has}, not 999") and hint.strip().startswith("do:  name cores that each end has")
+    assert cli.main(["run", "--plan", str(file), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert f"left out: tcp-1s-default-999c-forward: {host.facts().name} has {has}\n" in shown
+    assert "999 cores were asked for" not in shown and ", 1 trial\n" in shown
+
+
+def test_a_run_of_which_nothing_is_left_for_want_of_cores_says_so(
+    tmp_path: FilePath, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said to have been measured already, and then that it was not run."""
+    file, here = tmp_path / "mine.toml", host.facts()
+    file.write_text('name = "mine"\nrung = "localhost"\n[[experiment]]\ncores = 999\nduration = 1\n')
+    cli.main(["run", "--plan", str(file)])
+    said = capsys.readouterr()
+    assert f"Nothing was measured: it is to run on 999 cores, and {here.name} has {here.cores}." in said.out + said.err
+    assert "localhost: 0 trials, as all that was asked for is left out" in said.err
+
+
+def test_where_the_peer_is_not_known_it_is_said_what_will_be_left_out_for_cores_that_are_not_here(
+    tmp_path: FilePath, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, has = tmp_path / "mine.toml", units.plural(host.facts().cores, "core")
+    file.write_text('name = "mine"\nrung = "same-host"\n[[experiment]]\ncores = [1, 999]\n')
+    for command in (["plan", "check", str(file)], ["run", "--plan", str(file), "--dry-run"]):
+        assert cli.main(command) == 0
+        said = capsys.readouterr().out
+        assert f"left out: tcp-1s-default-999c-forward: {host.facts().name} has {has}\n" in said
+        assert "999 cores were asked for" not in said and ", 1 trial\n" in said
+
+
+def test_a_number_that_one_machine_of_a_run_has_is_left_out_for_the_other_alone() -> None:
+    asked = (Experiment("four", cores=4), Experiment("five", cores=5))
+    plan = Plan("p", rungs=(Rung(RungName.SAME_HOST, (PATH,), asked[:1]),))
+    refuse_too_many_cores(plan, {"": FOUR, "beta": TWO})
+    assert left_out(asked[:1], PATH, ends(FOUR, TWO)) == {"four": "beta has 2 cores"}
+    both = replace(plan, rungs=(replace(plan.rungs[0], experiments=asked),))
+    refuse_too_many_cores(both, {"": FOUR})
+    with pytest.raises(UsageError, match="five cannot be measured on same-host") as error:
+        refuse_too_many_cores(both, {"": FOUR, "beta": TWO})
+    assert error.value.cause == "alpha has 4 cores and beta has 2 cores, not 5"
 
 
 class Near:

@@ -17,7 +17,14 @@ from linkladder.commands.named_plans import load
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
-from linkladder.engine.left_out import refuse_absent_cores, without_effect, without_room, without_vain_steps
+from linkladder.engine.left_out import (
+    refuse_absent_cores,
+    refuse_too_many_cores,
+    too_few_cores,
+    without_effect,
+    without_room,
+    without_vain_steps,
+)
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
@@ -119,12 +126,18 @@ def _without_vain(plan: Plan, facts: dict[str, HostFacts]) -> tuple[Plan, dict[R
     rungs, found = [], {}
     for rung in plan.rungs:
         known = all(path.peer and path.peer in facts for path in rung.paths)
-        gone = found[rung.name] = without_effect(rung, rung.paths, facts) if known else without_room(rung, rung.paths)
+        gone = found[rung.name] = without_effect(rung, rung.paths, facts) if known else _surely_gone(rung, facts)
         gone |= _without_kernels(rung)
         left, later = without_vain_steps(rung, rung.paths, facts) if known else (rung, {})
         rungs.append(replace(left, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
         gone |= later
     return replace(plan, rungs=tuple(rungs)), found
+
+
+def _surely_gone(rung: Rung, facts: dict[str, HostFacts]) -> dict[str, str]:
+    """What is left out whoever the peers are that cannot be asked, and why."""
+    here = [facts[name] for name in dict.fromkeys(path.origin for path in rung.paths) if name in facts]
+    return too_few_cores(rung.experiments, here) | without_room(rung, rung.paths)
 
 
 def _without_kernels(rung: Rung) -> dict[str, str]:
@@ -221,7 +234,9 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
 
 def _check(args: argparse.Namespace) -> int:
     plan = load(os.path.join(".", args.file))  # a built-in plan's name is a file's here
-    refuse_absent_cores(plan, {"": host.facts()})
+    here = {"": host.facts()}
+    refuse_absent_cores(plan, here)
+    refuse_too_many_cores(plan, here)
     print(f"{args.file}: right: {units.plural(plans.trials(plan), 'trial')}{_and_more(plan)}, {_at_best(plan)}\n")
     describe(plan)
     return 0

@@ -126,7 +126,7 @@ def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
     """The number of trials and their time, such as '14 trials, about 2 min 48 s', and what is left of a resumed run."""
     trials = units.plural(event.trials, "trial")
     if event.done >= event.trials:
-        return f"{trials}, measured already"
+        return f"{trials}, measured already" if event.trials else f"{trials}, as all that was asked for is left out"
     before = f", {event.done} measured already" if event.done else ""
     rest = " for the rest" if event.done else ""
     left = units.at_best(event.seconds - event.spent, max(event.seconds, event.longest) - event.spent)

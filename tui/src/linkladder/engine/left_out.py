@@ -19,6 +19,7 @@ from linkladder.model import (
     Path,
     Plan,
     Rung,
+    RungName,
     Setting,
     Stair,
 )
@@ -26,18 +27,50 @@ from linkladder.model.same_setting import identity, once_more
 from linkladder.plan import next_step
 from linkladder.tools import ToolVersions
 
+NAME_CORES = "name cores that each end has, or say how many, such as cores = 2"
+
 
 def refuse_absent_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:
     """Raise UsageError if the plan names cores that one of these ends does not have; `facts` are by peer, '' being this
     end.
     """
     for rung in plan.rungs:
-        ends = dict.fromkeys(name for path in rung.paths for name in (path.origin, path.peer) if name in facts)
         for e in rung.experiments:
-            for host in map(facts.__getitem__, ends):
+            for host in _hosts(rung, facts):
                 if why := _no_core(e, host):
-                    hint = "name cores that each end has, or say how many, such as cores = 2"
-                    raise UsageError(f"{e.id} cannot be measured on {rung.name}", why, hint)
+                    raise UsageError(f"{e.id} cannot be measured on {rung.name}", why, NAME_CORES)
+
+
+def refuse_too_many_cores(plan: Plan, facts: Mapping[str, HostFacts]) -> None:
+    """Raise UsageError if the plan asks for more cores than any end of a rung has whose ends are all known.
+
+    A run leaves such trials out, as it does those for which one of its ends has too few.
+    """
+    for rung in plan.rungs:
+        hosts = _hosts(rung, facts) if ends_known(rung, facts) else []
+        most = max((host.cores for host in hosts), default=0)
+        for e in rung.experiments:
+            if most and e.cores and e.cores > most:
+                has = " and ".join(f"{host.name} has {units.plural(host.cores, 'core')}" for host in hosts)
+                raise UsageError(f"{e.id} cannot be measured on {rung.name}", f"{has}, not {e.cores}", NAME_CORES)
+
+
+def _hosts(rung: Rung, facts: Mapping[str, HostFacts]) -> list[HostFacts]:
+    ends = dict.fromkeys(name for path in rung.paths for name in (path.origin, path.peer) if name in facts)
+    return [facts[name] for name in ends]
+
+
+def ends_known(rung: Rung, facts: Mapping[str, HostFacts]) -> bool:
+    """Whether the facts of each end of the rung's paths are known, and who these are."""
+    named = rung.name is RungName.LOCALHOST or all(path.peer for path in rung.paths)
+    return named and all(name in facts for path in rung.paths for name in (path.origin, path.peer))
+
+
+def too_few_cores(experiments: Sequence[Experiment], hosts: Sequence[HostFacts]) -> dict[str, str]:
+    """The experiments for which one of these ends has not as many cores as it may use, and which."""
+    small = {e.id: next((host for host in hosts if e.cores and host.cores and e.cores > host.cores), None)
+             for e in experiments}  # fmt: skip
+    return {name: f"{host.name} has {units.plural(host.cores, 'core')}" for name, host in small.items() if host}
 
 
 def without_effect(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
@@ -135,9 +168,8 @@ def _why_no_effect(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) 
     """Why an arm cannot change anything: no tool does it, too few cores, no such setting, or it is so already."""
     if exp.baseline and (said := _impossible(exp, facts)):
         return said
-    small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
-    if small:
-        return f"{small.name} has {units.plural(small.cores, 'core')}"
+    if said := too_few_cores([exp], [*facts.values()]).get(exp.id, ""):
+        return said
     if said := next((said for host in facts.values() if (said := _no_core(exp, host))), ""):
         return said
     if exp.affinity is Affinity.SIBLINGS_IDLE and (said := _no_siblings(facts)):

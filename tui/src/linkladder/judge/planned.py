@@ -64,6 +64,14 @@ def _missing(known: list[Experiment], rung: RungResult, document: Document) -> s
     return say.missing_trials(absent, sum(p.repeats for p in known)) if absent else ""
 
 
+def too_few_cores(p: Experiment, rung: RungResult, document: Document) -> str:
+    """A sentence on the end that has too few cores for an experiment, which is left out for that; '' if none has."""
+    names = dict.fromkeys(name for path in rung.paths for name in (path.origin or "near", path.peer))
+    known = [facts for facts in map(document.run.facts, filter(None, names)) if facts]
+    small = next((one for one in known if p.cores and one.cores and p.cores > one.cores), None)
+    return say.too_few_cores(p.cores or 0, small.name, small.cores) if small else ""
+
+
 def _to_be_measured(wanted: tuple[Experiment, ...], rung: RungResult, document: Document) -> list[Experiment]:
     """What was planned and could be had: a run that went to its end left out the arms of a comparison that its machines
     do not have, such as idle hyperthreads, and said so; and a baseline that nothing was left for.

@@ -29,7 +29,15 @@ from linkladder.judge.loss_bound import uncounted
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
-from linkladder.judge.planned import every, lacking, missing_trials, only_others_asked, planned, throughput_asked
+from linkladder.judge.planned import (
+    every,
+    lacking,
+    missing_trials,
+    only_others_asked,
+    planned,
+    throughput_asked,
+    too_few_cores,
+)
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.transactions import transactions
@@ -248,7 +256,11 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement], document:
     measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
     if len(measured) == len(chosen) and chosen:
         return None
-    lost = [say.of_way(d, j.judgement.sentence, rung.paths) for d, j in chosen.items() if d not in measured]
+    lost = [
+        say.of_way(d, too_few_cores(parameters(rung, j.experiment), rung, document) or j.judgement.sentence, rung.paths)
+        for d, j in chosen.items()
+        if d not in measured
+    ]
     asked = throughput_asked(rung, document)
     nothing = say.no_tcp(rung.name, len(rung.paths), several_pairs(rung.paths))
     none = nothing if asked else say.no_load_asked(rung.name, lacking(rung, document))

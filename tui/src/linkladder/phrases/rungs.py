@@ -26,6 +26,10 @@ def no_tcp(rung: str, paths: int = 1, of_pairs: bool = False) -> str:
     return f"No TCP throughput{together} was measured on {rung}."
 
 
+def too_few_cores(asked: int, end: str, has: int) -> str:
+    return f"Nothing was measured: it is to run on {asked} cores, and {end} has {has}."
+
+
 def no_load_asked(rung: str, lacking: str) -> str:
     """`lacking`: the sentence on what is not there of what was asked for; '' if nothing."""
     if lacking:
