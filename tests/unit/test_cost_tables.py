@@ -29,10 +29,10 @@ def tables(document: Document) -> tuple[Table, ...]:
 def test_the_seed_has_its_tables_in_its_own_form() -> None:
     made = tables(aix_large_send.document())
     assert [table.caption.removeprefix("Cores used and what they carried: ") for table in made] == [
-        "TCP, 1 stream, default window, writes of 1M bytes, near to far; medians of 1 pair",
-        "TCP, 8 streams, default window, writes of 1M bytes, near to far; medians of 1 pair",
-        "TCP request/response, 10 sessions, 700/700 bytes; medians of 1 pair",
-        "TCP request/response, 50 sessions, 700/700 bytes; medians of 1 pair",
+        "TCP, 1 stream, default window, writes of 1M bytes, near to far; means of 1 pair",
+        "TCP, 8 streams, default window, writes of 1M bytes, near to far; means of 1 pair",
+        "TCP request/response, 10 sessions, 700/700 bytes; means of 1 pair",
+        "TCP request/response, 50 sessions, 700/700 bytes; means of 1 pair",
     ]
     assert [table.heads[4] for table in made] == ["Mb/s", "Mb/s", "Transactions a second", "Transactions a second"]
     assert made[0].heads[:4] == ("As set", "Cores near", "Cores far", "Cores together")

@@ -212,7 +212,7 @@ def test_one_way_is_known_and_the_others_begin_where_the_generator_is_strongest(
 def test_the_page_has_the_staircase_as_a_table() -> None:
     made = climbed()
     page = report.html(made)
-    assert "<caption>Staircase, near to far: median of the repeats (95 % interval of their mean)</caption>" in page
+    assert "<caption>Staircase, near to far: mean of the repeats (95 % interval)</caption>" in page
     assert "Ceiling at its MTU" in page and "+100.0 %" in page
     bare = next(e for e in made.rungs[0].experiments if not e.parameters.settings and e.parameters.streams == 1)
     rates = [t.goodput_bps for t in bare.trials]

@@ -10,7 +10,6 @@ made, and no change that is not larger is told to differ.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -136,8 +135,7 @@ def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Ch
         ChangedFigure(
             measured,
             found.answer,
-            statistics.median(arms.figures[measured].a),
-            statistics.median(arms.figures[measured].b),
+            *arms.figures[measured].middles,
             found.pairs,
             found.ratio,
             found.low,

@@ -17,7 +17,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linkladder.judge.stats import deviation
+from linkladder.judge.stats import deviation, middle
 from linkladder.judge.student import inside
 from linkladder.judge.three_answers import more_pairs, three_answers
 from linkladder.verdicts import LEAST_PAIRS, Answer
@@ -49,6 +49,12 @@ class Pairs:
         if len(self.a) < LEAST_PAIRS or min(*self.a, *self.b) + self.least <= 0:
             return []
         return [math.log((y + self.least) / (x + self.least)) for x, y in zip(self.a, self.b, strict=True)]
+
+    @property
+    def middles(self) -> tuple[float, float]:
+        """What A and B come to: of a figure whose ratio is told such as anybody can divide, else the medians."""
+        of = statistics.median if self.least else middle
+        return of(self.a), of(self.b)
 
 
 @dataclass(frozen=True)

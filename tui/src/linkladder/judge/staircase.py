@@ -11,7 +11,7 @@ from linkladder import phrases
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, duplex_share
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.stats import spread
+from linkladder.judge.stats import middle, spread
 from linkladder.model import (
     Contract,
     Direction,
@@ -56,6 +56,7 @@ def landings(rung: RungResult, changed: Sequence[Change], deal: Contract | None 
         p = base.parameters
         tried = [e for e in results.values() if e.parameters.baseline == p.id]
         kept = winner(changed, (p, *(e.parameters for e in tried)))
+        good = {e.parameters.id: sum(t.ok for t in e.trials) for e in (base, *tried)}
         for e in (base, *tried):
             q = e.parameters
             words = phrases.difference(q, p) if q.baseline else phrases.arm(q, direction=False)
@@ -68,7 +69,7 @@ def landings(rung: RungResult, changed: Sequence[Change], deal: Contract | None 
                             str(way),
                             q.step,
                             words,
-                            seen.median,
+                            middle(values),
                             seen.low,
                             seen.high,
                             q.id == kept.id,
@@ -77,9 +78,14 @@ def landings(rung: RungResult, changed: Sequence[Change], deal: Contract | None 
                             q.direction is Direction.DUPLEX,
                             _ceiling(q, rung, deal),
                             base=not q.baseline,
+                            in_pairs=_in_pairs(figure, (good[p.id], good[q.id])),
                         )
                     )
     return tuple(found)
+
+
+def _in_pairs(figure: ChangedFigure | None, repeats: tuple[int, int]) -> int | None:
+    return figure.pairs if figure and figure.ratio and max(repeats) > figure.pairs else None
 
 
 def flights(found: Sequence[Landing]) -> list[tuple[Landing, ...]]:

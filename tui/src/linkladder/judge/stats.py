@@ -45,6 +45,11 @@ def variation(values: Sequence[float], least: int = 2) -> float | None:
     return deviation(values) / mean
 
 
+def middle(values: Sequence[float]) -> float:
+    """Their geometric mean, the ratio of which is the mean ratio of pairs; the median where one is not above zero."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values)) if min(values) > 0 else statistics.median(values)
+
+
 def half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
     """Half of the t interval of the mean; None below two values."""
     if len(values) < 2:

@@ -13,7 +13,7 @@ from linkladder.verdicts import ChangedFigure, Measured
 
 def caption(base: Experiment, direction: str, paths: Sequence[Path], pairs: int) -> str:
     load = arm(base, paths=paths) if base.direction == direction else one_way(base, direction, paths=paths)
-    return f"Cores used and what they carried: {load}; medians of {units.plural(pairs, 'pair')}"
+    return f"Cores used and what they carried: {load}; means of {units.plural(pairs, 'pair')}"
 
 
 def heads(kind: Measured) -> tuple[str, ...]:

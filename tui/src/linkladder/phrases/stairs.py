@@ -43,7 +43,7 @@ def staircase(landings: Sequence[Landing], silent: Sequence[str] = ()) -> str:
             parts.append(f"{units.rate(first)} as it is")
         won = next((one for one in tried if one.kept), None)
         if won and won.ratio:
-            parts.append(f"{won.words} kept, {units.rate(won.bps)} ({100 * (won.ratio - 1):+.0f} %)")
+            parts.append(f"{won.words} kept, {units.rate(won.bps)} ({_percent(won, 0)})")
         elif tried:
             parts.append(f"nothing sure gained by {' or '.join(one.words for one in tried)}")
         last = won.bps if won else base.bps
@@ -69,4 +69,10 @@ def row(one: Landing) -> tuple[str, ...]:
 
 
 def _against(one: Landing) -> str:
-    return WORDS.get(one.answer or Answer.UNDECIDED, f"{100 * ((one.ratio or 1) - 1):+.1f} %")
+    return WORDS.get(one.answer or Answer.UNDECIDED, _percent(one, 1))
+
+
+def _percent(one: Landing, digits: int) -> str:
+    """By how much it differs, and in which pairs where the rates are not of the same repeats."""
+    pairs = f" in {units.plural(one.in_pairs, 'pair')}" if one.in_pairs else ""
+    return f"{100 * ((one.ratio or 1) - 1):+.{digits}f} %{pairs}"

@@ -58,7 +58,7 @@ def staircase(landings: Sequence[Landing]) -> str:
 
 def table(landings: Sequence[Landing]) -> Table:
     """The same in figures, with the ceiling at each arm's MTU."""
-    caption = f"Staircase, {stairs.direction_of(landings[0])}: median of the repeats (95 % interval of their mean)"
+    caption = f"Staircase, {stairs.direction_of(landings[0])}: mean of the repeats (95 % interval)"
     return Table(caption, stairs.HEADS, tuple(stairs.row(one) for one in landings))
 
 

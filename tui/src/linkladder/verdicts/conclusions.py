@@ -14,7 +14,7 @@ class Landing:
     direction: str
     step: int
     words: str
-    bps: float
+    bps: float  # geometric mean of the repeats
     low: float
     high: float
     kept: bool  # whether the next step was built on it
@@ -23,6 +23,7 @@ class Landing:
     both_ways: bool = False  # whether the other direction was loaded at the same time
     ceiling_bps: float | None = None  # of this direction, at the MTU that this arm has
     base: bool = False  # whether it is the best so far, beside which the others of its step were tried
+    in_pairs: int | None = None  # how many pairs the ratio is of, where these lack repeats that one of the rates has
 
 
 @dataclass(frozen=True)

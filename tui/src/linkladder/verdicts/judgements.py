@@ -192,7 +192,7 @@ class ChangedFigure:
 
     measured: Measured
     answer: Answer
-    before: float  # median: bits a second, transactions a second, cores, ms, share
+    before: float  # geometric mean (of what was sent again median): b/s, transactions a second, cores, ms, share
     after: float
     pairs: int
     ratio: float | None = None
