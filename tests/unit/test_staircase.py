@@ -71,7 +71,8 @@ def test_a_change_that_failed_wins_nothing() -> None:
     assert not any(e.settings for e, _ in more)
     assert phrases.staircase(landings(broken, changes(broken))) == "Staircase, near to far: 3.01 Gb/s as it is."
     assert staircase(broken, changes(broken))[0] == (
-        "Staircase, near to far: 3.01 Gb/s as it is. With MTU 9000 every trial failed or was not borne out."
+        "Staircase, near to far: 3.01 Gb/s as it is. With MTU 9000 none of 4 trials counts; in each of them 6.00 "
+        "Gb/s to 6.04 Gb/s arrived all the same."
     )
     lone = replace(whole, experiments=tuple(replace(e, trials=e.trials[:1]) for e in whole.experiments))
     assert [row(one)[2] for one in landings(lone, changes(lone))] == ["3.00 Gb/s", "6.00 Gb/s"], "no interval of one"

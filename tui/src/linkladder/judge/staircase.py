@@ -26,6 +26,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import identity
 from linkladder.model.settings import beyond
+from linkladder.phrases.stairs import InVain
 from linkladder.verdicts import Answer, Change, ChangedFigure, Landing, Measured
 
 
@@ -104,18 +105,19 @@ def staircase(rung: RungResult, changed: Sequence[Change], document: Document | 
     return (*sentences, *phrases.to_set(_all_kept(rung, changed), paths, hosts))
 
 
-def _silent(rung: RungResult, one: Landing) -> tuple[str, ...]:
-    """What was tried in that landing's staircase and direction without a single trial that counts, in words."""
-    arms = {e.parameters.id: e.parameters for e in rung.experiments}
-    tried = [
-        e.parameters
-        for e in rung.experiments
-        if e.parameters.step and e.parameters.baseline in arms and e.trials and not any(t.ok for t in e.trials)
-    ]
-    mine = [
-        p for p in tried if (p.direction is Direction.DUPLEX) is one.both_ways and Direction(one.direction) in ways(p)
-    ]
-    return tuple(dict.fromkeys(phrases.difference(p, arms[p.baseline]) for p in mine))
+def _silent(rung: RungResult, one: Landing) -> tuple[InVain, ...]:
+    """What was tried in that landing's staircase and direction without a single trial that counts."""
+    arms, way = {e.parameters.id: e.parameters for e in rung.experiments}, Direction(one.direction)
+    found: dict[str, InVain] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        if not (p.step and p.baseline in arms and e.trials) or any(t.ok for t in e.trials):
+            continue
+        if (p.direction is Direction.DUPLEX) is one.both_ways and way in ways(p):
+            words, rates = phrases.difference(p, arms[p.baseline]), (direction_bps(t, p, way) for t in e.trials)
+            made = InVain(words, tuple(t.reason for t in e.trials), tuple(bps for bps in rates if bps > 0))
+            found.setdefault(words, made)
+    return tuple(found.values())
 
 
 def with_cards(path: Path, document: Document) -> Path:

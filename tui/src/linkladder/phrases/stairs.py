@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from linkladder import units
@@ -25,11 +27,33 @@ def which_way(direction: str, both_ways: bool, paths: Sequence[Path] = ()) -> st
     return way(direction, paths) + (" while both ways are loaded" if both_ways else "")
 
 
-def staircase(landings: Sequence[Landing], silent: Sequence[str] = ()) -> str:
-    """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'.
+@dataclass(frozen=True)
+class InVain:
+    """What was tried without a single trial that counts, in one direction."""
 
-    `silent`: what was tried without a single trial that counts.
-    """
+    words: str
+    reasons: tuple[str, ...]  # of each trial why it does not
+    rates: tuple[float, ...]  # what arrived all the same, in bit/s, in those in which something did
+
+
+def in_vain(one: InVain) -> str:
+    """As 'With MTU 9000 none of 4 trials counts: 3 as nothing arrived, 1 as ...; in 1 of them 120 Mb/s arrived.'"""
+    count, by = len(one.reasons), Counter(reason.rstrip(".") for reason in one.reasons if reason)
+    said = f"With {one.words} " + ("the only trial does not count" if count == 1 else f"none of {count} trials counts")
+    if by.total() == count and len(by) == 1:
+        said += f": {next(iter(by))}"
+    elif by:
+        said += ": " + ", ".join(f"{times} as {reason}" for reason, times in by.most_common())
+    if one.rates:
+        least, most = (units.rate(rate) for rate in (min(one.rates), max(one.rates)))
+        of_them = "in each of them" if len(one.rates) == count else f"in {len(one.rates)} of them"
+        rates = least if least == most else f"{least} to {most}"
+        said += f"; {'in it' if count == 1 else of_them} {rates} arrived all the same"
+    return f"{said}."
+
+
+def staircase(landings: Sequence[Landing], silent: Sequence[InVain] = ()) -> str:
+    """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'."""
     parts: list[str] = []
     first = last = 0.0
     for _, step in groupby(landings, key=lambda one: one.step):
@@ -49,7 +73,7 @@ def staircase(landings: Sequence[Landing], silent: Sequence[str] = ()) -> str:
         last = won.bps if won else base.bps
     gained = first > 0 and any(one.kept and one.ratio for one in landings)
     times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if gained else ""
-    failed = f" With {' and with '.join(silent)} every trial failed or was not borne out." if silent else ""
+    failed = "".join(f" {in_vain(one)}" for one in silent)
     return f"Staircase, {direction_of(landings[0])}: {'; '.join(parts)}.{times}{failed}"
 
 
