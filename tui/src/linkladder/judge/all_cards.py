@@ -8,6 +8,7 @@ from dataclasses import replace
 from linkladder.judge.as_sold import TAGGED
 from linkladder.judge.ceilings import of_shared
 from linkladder.judge.common_limits import several_pairs
+from linkladder.judge.families import of_its_family
 from linkladder.model import Contract, Document, End, Path, Protocol, RungResult
 
 
@@ -27,6 +28,7 @@ def held_against(
     Without a document, as while a trial runs, a card is known by the plan's words alone.
     """
     used = [paths[n] for n in loaded if n < len(paths)] or paths
+    deal = of_its_family(deal, paths, loaded)
     if len(used) < 2 or (deal.shared_bps is None and not several_pairs(used)):
         return of_cards(deal, used, document)
     within = any(path.origin_site and path.origin_site == path.peer_site for path in used)

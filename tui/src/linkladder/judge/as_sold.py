@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from linkladder.judge import evidence
-from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, OverBoth, ceiling, rate_sold, versions
 from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import ways
 from linkladder.judge.withheld import STARVED, withheld
@@ -164,7 +164,9 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if alike and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(alike)[0], rung.name), Verdict.CANNOT_JUDGE))
     other = [a for a in known if a.version != deal.ip_version]
-    if other:
+    if isinstance(deal, OverBoth):
+        found.append(Concern(Cause.SEEN, say.both_ip_versions()))
+    elif other:
         said = say.other_ip_version(other[0].version, deal.ip_version)
         found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
     strange = sorted(flows - own)
@@ -209,7 +211,8 @@ def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
         # a socket that only acknowledges never learns the path's MTU
         known = [s.mss for s in senders if s.mss is not None and (s.sent_bytes or 0) > 100 * s.mss]
         sizes += [max(known)] if known else []
-    room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER - (TIMESTAMPS if deal.timestamps else 0)
+    header = max(map(IP_HEADER.__getitem__, versions(deal)))
+    room = deal.mtu - header - TCP_HEADER - (TIMESTAMPS if deal.timestamps else 0)
     if not sizes or min(sizes) >= SMALLER * room:
         return None
     said = say.small_segments(min(sizes), deal.mtu, room)

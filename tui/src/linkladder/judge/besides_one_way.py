@@ -18,6 +18,7 @@ from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.families import of_its_family
 from linkladder.judge.few_streams import few, known_by_several, surely_short
 from linkladder.judge.outages import carriers, lost_trials, outages
 from linkladder.judge.planned import missing_trials, planned
@@ -145,7 +146,8 @@ def _judged(rung: RungResult, deal: Contract, kind: Protocol) -> Iterator[tuple[
         paths = _loaded(e)
         if e.parameters.protocol is kind and not e.parameters.settings and paths:
             for way in ways(e.parameters):
-                yield e, judge_experiment(e, _of_paths(deal, len(paths)), way, rung, bounded)
+                own = of_its_family(deal, rung.paths, paths)
+                yield e, judge_experiment(e, _of_paths(own, len(paths)), way, rung, bounded)
 
 
 def _datagrams(rung: RungResult, deal: Contract) -> Iterator[Concern]:

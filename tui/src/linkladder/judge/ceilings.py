@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
@@ -25,9 +25,28 @@ CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the l
 READ_BYTES = 128 * 1024  # iperf's read and write size; each stream may have as much on the wrong side of a boundary
 
 
+@dataclass(frozen=True)
+class OverBoth(Contract):
+    """A contract over which some paths use IPv4 and others IPv6, whose headers are longer."""
+
+    six: float = 0.5  # the share of IPv6 in what all of these paths carry
+
+    def of(self, version: int) -> Contract:
+        """The same contract where one of the two is used alone."""
+        same = {f.name: getattr(self, f.name) for f in fields(Contract)}
+        return Contract(**same | {"ip_version": version})
+
+
+def versions(contract: Contract) -> tuple[int, ...]:
+    """The IP versions that the paths use which the contract is held against."""
+    return (4, 6) if isinstance(contract, OverBoth) else (contract.ip_version,)
+
+
 @lru_cache(256)  # every rule asks for the ceilings of the run's few contracts
 def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: int | None = None) -> Ceiling:
     """The goodput that the port's line rate and the contracted rate allow; write_size: the bytes of a UDP datagram."""
+    if isinstance(contract, OverBoth):
+        return _of_both(contract, protocol, write_size)
     payload, packets = _packets(contract, protocol, write_size)
     packet, count = sum(packets), len(packets)
     frame = packet + count * (contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags)
@@ -48,6 +67,24 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
         mtu=contract.mtu,
         payload_bytes=payload,
         wire_bytes=wire,
+    )
+
+
+def _of_both(contract: OverBoth, protocol: Protocol, write_size: int | None) -> Ceiling:
+    four, six = (ceiling(contract.of(version), protocol, write_size) for version in (4, 6))
+    share = contract.six
+
+    def shared(one: float, other: float) -> float:
+        return 1 / ((1 - share) / one + share / other)
+
+    sold = (four.contract_bps, six.contract_bps)
+    best = shared(four.bps, six.bps)
+    return replace(
+        four,
+        bps=best,
+        port_bps=shared(four.port_bps, six.port_bps),
+        contract_bps=None if sold[0] is None or sold[1] is None else shared(sold[0], sold[1]),
+        sentence=say.of_both(protocol, four.bps, six.bps, best, share),
     )
 
 

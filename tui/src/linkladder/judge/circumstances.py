@@ -10,7 +10,7 @@ from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts, own_facts
 from linkladder.judge.as_sold import BELOW, card_troubles, elsewhere, layer, own_cards, sold
 from linkladder.judge.besides_the_rate import beside_loads, besides_the_rate, on_the_way, pings
-from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu, versions
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
@@ -210,7 +210,7 @@ def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
         for s in (end.sockets.sockets if end.sockets else ())
         if s.mss is not None and (s.sent_bytes or 0) > s.mss  # sockets that only acknowledge never learn the MTU
     ]
-    room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER
+    room = deal.mtu - min(map(IP_HEADER.__getitem__, versions(deal))) - TCP_HEADER
     if not segments or max(segments) <= room:
         return []
     return [Concern(Cause.NOT_AS_SOLD, say.large_segments(max(segments), deal.mtu), Verdict.CANNOT_JUDGE)]

@@ -19,6 +19,7 @@ from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_p
 from linkladder.judge.each_repeat import of_sums, repeats
 from linkladder.judge.evidence import of_path
 from linkladder.judge.experiments import reached, without_link
+from linkladder.judge.families import of_its_family
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
@@ -56,7 +57,8 @@ def judge_company(
     seen, neighbours = tuple(each_load(rung)), judge_neighbours(rung)
     if not seen and not neighbours:
         return None
-    able = below | able_on(rung, deal.pass_ratio * ceiling(deal).bps)
+    most = max(ceiling(of_its_family(deal, rung.paths, (n,))).bps for n in range(len(rung.paths)))
+    able = below | able_on(rung, deal.pass_ratio * most)
     cells = tuple(
         _cell(rung, n, way, seen, deal, able, faults)
         for n in range(len(rung.paths))
@@ -103,6 +105,7 @@ def _cell(
     rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract, able: Able, faults: Faults
 ) -> Cell:
     mine = [s for s in seen if s.path == number and s.direction is way]
+    deal = of_its_family(deal, rung.paths, (number,))
     every = tuple(range(len(rung.paths)))
     tries = [s for s in mine if s.beside == (number,)]
     alone, _ = rate(tries)

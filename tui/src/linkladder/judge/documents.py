@@ -13,6 +13,7 @@ from linkladder.judge.all_cards import held_against, of_cards, paths_at_once
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import direction_bps
+from linkladder.judge.families import over_its_paths
 from linkladder.judge.rungs import ORDER, judge_rung
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Direction, Document, Layer, Protocol, RungName, RungResult, RunState
@@ -107,7 +108,8 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
         if j.by_direction and held_against(deal, r.paths, (), document)  # else no rate of them all is called for
     }
     climbed = [n for n in ORDER if n in by_name]
-    needed = {n: deal.pass_ratio * ceiling(of_cards(deal, paths_at_once(by_name[n][0]), document)).bps for n in climbed}
+    sold = {n: of_cards(over_its_paths(deal, r), paths_at_once(r), document) for n, (r, _) in by_name.items()}
+    needed = {n: deal.pass_ratio * ceiling(sold[n]).bps for n in climbed}
     said = []
     for low, high in itertools.pairwise(climbed):
         said += _steps(by_name[low], by_name[high], needed[high])

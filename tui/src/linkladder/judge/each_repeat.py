@@ -14,6 +14,7 @@ from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import counted, of_path
 from linkladder.judge.experiments import reached, spread_of, without_link
+from linkladder.judge.families import of_its_family
 from linkladder.judge.interim_looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.model import (
@@ -132,8 +133,8 @@ def alone(rung: RungResult) -> dict[tuple[int, Direction], Repeats]:
 
 def rests_on_repeats(rung: RungResult, deal: Contract, shared: float | None) -> tuple[str, ...]:
     """Sentences on which interval of what, from how many repeats, the verdict on several pairs rests."""
-    needed = deal.pass_ratio * ceiling(deal).bps
-    seen = [(say.alone(rung.paths, n, way), one.spread, needed) for (n, way), one in alone(rung).items()]
+    own = [deal.pass_ratio * ceiling(of_its_family(deal, rung.paths, (n,))).bps for n in range(len(rung.paths))]
+    seen = [(say.alone(rung.paths, n, way), one.spread, own[n]) for (n, way), one in alone(rung).items()]
     for name, one in of_sums(rung).items() if shared is not None else ():
         seen.append((say.together(name, rung.paths).rstrip(","), one.spread, deal.pass_ratio * (shared or 0.0)))
     return tuple(phrases.rests_on_repeats(name, spread, bar) for name, spread, bar in seen if spread is not None)

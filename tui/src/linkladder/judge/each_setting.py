@@ -10,6 +10,7 @@ from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.families import of_its_family
 from linkladder.judge.limiters import own_card
 from linkladder.model import Contract, Direction, Document, ExperimentResult, Protocol, RungName, RungResult
 from linkladder.phrases.one_setting import limited
@@ -26,7 +27,12 @@ def each_setting(rung: RungResult, deal: Contract, troubles: list[Concern]) -> J
 
 def against(rung: RungResult, deal: Contract, bounded: bool) -> Judged:
     """Each setting in each direction against one contract."""
-    return tuple(judge_experiment(e, deal, way, rung, bounded) for e in _loads(rung) for way in ways(e.parameters))
+    own = {e.parameters.id: of_its_family(deal, rung.paths, e.parameters.paths) for e in _loads(rung)}
+    return tuple(
+        judge_experiment(e, own[e.parameters.id], way, rung, bounded)
+        for e in _loads(rung)
+        for way in ways(e.parameters)
+    )
 
 
 def lent(rung: RungResult, kept: RungResult, deal: Contract, card: Contract, bounded: bool) -> Judged:
@@ -56,7 +62,9 @@ def shown(rung: RungResult, judged: Judged, deal: Contract, document: Document) 
             bounded = sold is not None and rung.name is RungName.DC_LINK
             counts = sold is not None if apart else e.parameters.protocol is Protocol.UDP
             for way in ways(e.parameters):
-                one = judge_experiment(e, sold or deal, way, rung, bounded, partly=apart)
+                one = judge_experiment(
+                    e, sold or of_its_family(deal, rung.paths, e.parameters.paths), way, rung, bounded, partly=apart
+                )
                 found.append(replace(one, counts=counts))
     return tuple(found)
 

@@ -21,6 +21,7 @@ from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, con
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_setting import against, as_carried, each_setting, lent, of_all_paths, shown
 from linkladder.judge.evidence import parameters, ways
+from linkladder.judge.families import over_its_paths
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
@@ -104,7 +105,7 @@ def _parts(rung: RungResult) -> _Parts:
 
 
 def _judged(rung: RungResult, document: Document, contract: Contract | None) -> RungJudgement:
-    of_one = contract or document.run.plan.contract
+    of_one = over_its_paths(contract or document.run.plan.contract, rung)
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, of_one) if len(rung.paths) > 1 else NOBODY
     own: Faults = card_faults(rung, of_one, document) if rung.name not in GENERATOR else ()

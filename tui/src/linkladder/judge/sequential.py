@@ -8,6 +8,7 @@ from linkladder.judge.circumstances import GENERATOR, HEADROOM
 from linkladder.judge.contending import contenders
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.families import of_its_family, over_its_paths
 from linkladder.model import Contract, Direction, Document, ExperimentResult, Fault, Protocol, RungName, RungResult
 from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
 
@@ -44,8 +45,8 @@ def _contending(rung: RungResult) -> frozenset[str]:
 
 
 def _open(e: ExperimentResult, rung: RungResult, document: Document) -> bool:
-    p, of_one = e.parameters, document.run.plan.contract
-    deal = held_against(of_one, rung.paths, p.paths, document) or of_one
+    p, of_one = e.parameters, over_its_paths(document.run.plan.contract, rung)
+    deal = held_against(of_one, rung.paths, p.paths, document) or of_its_family(of_one, rung.paths, p.paths)
     if not 0 < len(e.trials) < p.at_most or p.protocol not in (Protocol.TCP, Protocol.UDP):
         return False
     usable = sum(t.ok or t.fault is Fault.PATH for t in e.trials)

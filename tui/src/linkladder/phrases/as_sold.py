@@ -51,6 +51,10 @@ def other_ip_version(measured: int, wanted: int) -> str:
     return f"Measured over IPv{measured}; the contract is for IPv{wanted}."
 
 
+def both_ip_versions() -> str:
+    return "Some paths use IPv4 and others IPv6: each is held against what the contract allows its own headers."
+
+
 def strange_address(address: str) -> str:
     return f"Flows ran from or to {address}, which is not an address of this rung."
 

@@ -27,6 +27,15 @@ def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, pay
     )
 
 
+def of_both(protocol: Protocol, four: float, six: float, best: float, share: float) -> str:
+    """`share`: of IPv6 in what is carried."""
+    name = "UDP" if protocol is Protocol.UDP else "TCP"
+    return (
+        f"Some paths use IPv4, which carries at most {_four(four)} of {name}, and others IPv6, which carries at most "
+        f"{_four(six)}: at most {_four(best)} where {units.share(share)} of it is IPv6."
+    )
+
+
 def _four(bps: float) -> str:
     """A rate with four digits, since ceilings may differ only in the fourth."""
     for unit, factor in units.RATE_UNITS:

@@ -13,6 +13,7 @@ from linkladder import phrases, units
 from linkladder.judge.all_cards import held_against
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.families import over_its_paths
 from linkladder.judge.staircase import flights
 from linkladder.model import (
     Contract,
@@ -127,7 +128,7 @@ def of_the_link(document: Document, deal: Contract) -> Contract | None:
     together.
     """
     link = next((r for r in document.rungs if r.name is RungName.DC_LINK), None)
-    return held_against(deal, link.paths, (), document) if link else deal
+    return held_against(over_its_paths(deal, link), link.paths, (), document) if link else deal
 
 
 def ladder(document: Document, judged: DocumentJudgement, deal: Contract | None) -> Markup:
@@ -153,7 +154,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
     charts = {
         e.parameters.id: _charts(
             e,
-            held_against(deal, result.paths, e.parameters.paths, document) if bounded else None,
+            held_against(over_its_paths(deal, result), result.paths, e.parameters.paths, document) if bounded else None,
             [one for one in downs if one.experiment == e.parameters.id],
             result.paths,
         )
