@@ -11,10 +11,11 @@ import pytest
 import run_logs
 from carried import carried_all
 from linkladder import events, formats
+from linkladder.judge import judge_document
 from linkladder.judge.company import judge_company
 from linkladder.judge.withheld import STARVED
 from linkladder.model import Document, RungResult
-from linkladder.verdicts import CompanyJudgement
+from linkladder.verdicts import Cause, CompanyJudgement
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]
@@ -43,16 +44,16 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
-def measured(lab: Lab, *paths: str) -> tuple[Document, RungResult, CompanyJudgement]:
+def measured(lab: Lab, *paths: str, rung: str = "same-host") -> tuple[Document, RungResult, CompanyJudgement]:
     plan = lab.folder / lab.prefix / "cards.toml"
-    plan.write_text(PLAN.format(paths="".join(paths)))
+    plan.write_text(PLAN.format(paths="".join(paths)).replace('"same-host"', f'"{rung}"'))
     done = lab.linkladder("alpha", "run", "--plan", str(plan), "--json", "-", stdin=subprocess.DEVNULL)
     assert done.stdout, done.stderr
     document = formats.document(json.loads(done.stdout))
-    (rung,) = document.rungs
-    seen = judge_company(rung, document.run.plan.contract)
+    (result,) = document.rungs
+    seen = judge_company(result, document.run.plan.contract)
     assert seen
-    return document, rung, seen
+    return document, result, seen
 
 
 Measured = tuple[RungResult, CompanyJudgement, list[events.IntervalSeen]]
@@ -94,6 +95,20 @@ def test_what_each_card_carries_is_shown_live(both_cards: Measured) -> None:
         assert sum(one.bps for one in e.paths) * span == pytest.approx(8 * e.interval.bytes, rel=0.1)
     slow, quick = (sum(e.paths[n].bps for e in whole) for n in (0, 1))
     assert slow < quick, "300 Mb/s beside 200"
+
+
+def test_a_card_over_ipv4_and_one_over_ipv6_are_each_held_to_their_own_ceiling(lab: Lab) -> None:
+    """The whole rung was said to be measured over another IP version than the contract's."""
+    over = path("10.98.1.1", "10.98.1.2"), path("fd98:0:0:2::1", "fd98:0:0:2::2")
+    contract = '[contract]\nport = "10G"\nrate = "200M"\n'
+    document, rung, _ = measured(lab, contract, *(one.replace("same-host", "dc-link") for one in over), rung="dc-link")
+    assert all(t.ok for e in rung.experiments for t in e.trials), [t.reason for e in rung.experiments for t in e.trials]
+    judged = judge_document(document).rungs[-1]
+    assert judged.company
+    ceilings = [round((cell.ceiling_bps or 0) / 1e6, 2) for cell in judged.company.cells]
+    assert ceilings == [round(2e2 * payload / 1514, 2) for payload in (1448, 1428)]
+    assert all(c.cause is not Cause.NOT_AS_SOLD for c in judged.judgement.concerns), judged.judgement.sentence
+    assert any("Some paths use IPv4 and others IPv6" in said for said in judged.judgement.findings)
 
 
 def test_what_would_leave_by_the_wrong_card_is_not_sent_and_what_to_do_is_told(lab: Lab) -> None:
