@@ -34,7 +34,7 @@ def agent(lab: ManyEnds, site: str) -> int | None:
 
 def test_what_an_end_was_missing_from_is_measured_with_it_and_the_mesh_is_judged_by_that() -> None:
     """It came back at once, and the mesh was incomplete for good."""
-    with ManyEnds("llw", Link(rate=ALONE), ends=3).paired() as lab:
+    with ManyEnds("lme", Link(rate=ALONE), ends=3).paired() as lab:
         process = run(lab, MESH, LOADS)
         os.kill(mischief.until(lambda: agent(lab, "gamma"), 120, "no trial of all pairs began"), signal.SIGKILL)
         document, rung, seen = ended(process)
