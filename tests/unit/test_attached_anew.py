@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import threading
+import time
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -339,3 +343,36 @@ def test_what_a_person_takes_as_it_is_is_not_put_back_later(
     monkeypatch.setattr(accepted, "ATTACHING", str(tmp_path / "record.*"))
     accepted.accept(str(tmp_path))
     assert not os.path.exists(attaching.RECORD.format("em0"))
+
+
+def test_who_asks_for_all_interfaces_waits_until_the_card_is_there_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """FreeBSD panics in ether_ifdetach where a card goes that is being asked."""
+    monkeypatch.setattr(attaching, "TURN", str(tmp_path / "turn"))
+    assert attaching.at_rest(0.0), "there was none since the machine started"
+    asked_at: list[float] = []
+    monkeypatch.setattr(freebsd, "output", lambda argv: str(asked_at.append(time.monotonic()) or ""))
+    machine = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
+    machine._calls = types.SimpleNamespace(links=lambda: iter(()))  # type: ignore[assignment]
+    with (tmp_path / "turn").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert not attaching.at_rest(0.1), "it does not wait for ever"
+        reads = threading.Thread(target=machine._nics)
+        reads.start()
+        time.sleep(0.3)
+        assert not asked_at
+        fcntl.flock(held, fcntl.LOCK_UN)
+        freed = time.monotonic()
+        reads.join(30)
+        assert asked_at and asked_at[0] >= freed
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who has asked holds nothing
+
+
+def test_everybody_may_see_that_a_card_is_attached_anew(system: FreeBSD) -> None:
+    before = os.umask(0o077)
+    try:
+        asked("ring", "512")
+    finally:
+        os.umask(before)
+    assert os.stat(attaching.TURN).st_mode & 0o777 == 0o644

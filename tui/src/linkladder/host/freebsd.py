@@ -18,7 +18,7 @@ from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, QueueCounters, SocketStat, TcpCounters
 from linkladder.model.settings import FREEBSD, kernel_names
-from linkladder.priv.attaching import RECORD, VARIABLES
+from linkladder.priv.attaching import RECORD, VARIABLES, at_rest
 
 SYSCTLS = (
     *kernel_names(FREEBSD),
@@ -233,6 +233,7 @@ class FreeBSD:
         return (self._calls.raw("kern.boot_id") or b"").hex()  # not kern.boottime, which moves when a clock is set
 
     def _nics(self) -> tuple[Nic, ...]:
+        at_rest()
         shown = text.ifconfig(output(["ifconfig", "-am"]))
         links = {link.name: link for link in self._calls.links()}
         plain = (_nic(found, links.get(name), _driver(name)) for name, found in shown.items())

@@ -3,7 +3,9 @@
 The card's interface goes with it: its addresses, MTU, offloads, flags and sysctls. So all of that is recorded first,
 restored from the record, and read back; iflib's variables are in the kernel's environment for the moment of attaching
 alone. While the record is there the card is not back yet as it was, and whoever asks for a value next brings it back;
-nobody reads the card's sysctls then, as their handlers use what it has not got (15.1 panics at em's reg_dump).
+nobody reads the card's sysctls then, as their handlers use what it has not got (15.1 panics at em's reg_dump), and who
+asks for all interfaces waits until it is there again, as one that goes while it is asked makes 15.1 panic as well
+(ether_ifdetach).
 devd would set an attached card up by rc.conf (/etc/pccard_ether) in the middle of that: its rule of ours passes over
 what is attached here. Other drivers' cards are refused: vmx is asked for its state before it has any (if_vmx.c,
 vmxnet3_update_admin_status reads vmx_ds), and FreeBSD 15.1 panics.
@@ -33,6 +35,7 @@ DRIVERS = ("em", "igb")
 RECORD = "/var/run/linkladder-attaching.{}"
 GRACE = 1.0  # seconds: whoever began to read the card's sysctls before the record was there has read them then
 TURN = "/var/run/linkladder-attach.lock"
+LOOK = 0.05  # seconds between looks whether a card is attached anew
 OURS = "/var/run/linkladder-attached.{}"  # which devd's rule removes, and passes over the card
 RULE = "/usr/local/etc/devd/linkladder.conf"
 DEVCTL, KENV, SYSCTL = "/usr/sbin/devctl", "/bin/kenv", "/sbin/sysctl"
@@ -105,6 +108,7 @@ def anew(name: str, wanted: dict[str, str]) -> None:
     Two callers at once, such as the undo process and the holder of a lease, take turns.
     """
     with open(TURN, "w", encoding="ascii") as turn:
+        os.fchmod(turn.fileno(), 0o644)  # for `at_rest`, whoever asks
         fcntl.flock(turn, fcntl.LOCK_EX)
         left = _remembered(name)
         before = left or _seen(name)
@@ -123,6 +127,29 @@ def anew(name: str, wanted: dict[str, str]) -> None:
         _restore(before)
         _forget(name)
         _check_granted(before, wanted)
+
+
+def at_rest(limit: float = 5.0) -> bool:
+    """Wait while a card is attached anew, so many seconds at most; returns whether none is.
+
+    Nothing is held afterwards: whoever reads may be anybody, and must not be able to keep a card from coming back. What
+    begins now is over when a card goes next, as that is a grace after its record.
+    """
+    until = time.monotonic() + limit
+    while not (free := _free_turn()) and time.monotonic() < until:
+        time.sleep(LOOK)
+    return free
+
+
+def _free_turn() -> bool:
+    try:
+        with open(TURN, encoding="ascii") as turn:
+            fcntl.flock(turn, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # most likely there is no such file, as no card was attached anew since the machine started
+        return True
+    return True
 
 
 def _seen(name: str) -> Before:
