@@ -25,22 +25,32 @@ async def watch_connections(
     begun: float,
     last: float,
 ) -> None:
-    """Read the senders' windows each second, and every end's counters once, at `last`, before the connections close."""
+    """Read the senders' windows each second, and every end's counters at `last`, before the connections close.
+
+    They are read half-way as well: a machine that has much else to do comes too late for the last look, and finds none.
+    """
 
     async def count(number: int) -> None:
-        t = round(time.monotonic() - begun, 3)
+        t, before = round(time.monotonic() - begun, 3), watched[number].sockets
         with contextlib.suppress(Refused, PeerLost):
             seen = await ends[number].point.ask(wire.Sockets())
-            watched[number].sockets = SocketsSeen(t, seen.source, of_ports(seen.sockets, ports))
+            found = of_ports(seen.sockets, ports)
+            if found or before is None:
+                watched[number].sockets = SocketsSeen(t, seen.source, found)
+
+    async def count_all() -> None:
+        if ports:
+            await asyncio.gather(*(count(number) for number in ends))
 
     watching = [asyncio.create_task(_windows(ends[n], watched[n], ports, begun)) for n in senders] if ports else []
     try:
+        await asyncio.sleep((begun + last) / 2 - time.monotonic())
+        await count_all()
         await asyncio.sleep(last - time.monotonic())
     finally:
         for task in watching:
             task.cancel()
-    if ports:
-        await asyncio.gather(*(count(number) for number in ends))
+    await count_all()
 
 
 async def _windows(side: Side, watched: Watched, ports: tuple[int, ...], begun: float) -> None:
