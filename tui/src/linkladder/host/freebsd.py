@@ -84,7 +84,7 @@ class FreeBSD:
         )
 
     def bundle(self, name: str) -> Bundle | None:
-        return lagg(output(["ifconfig", "-v", name])) if name.startswith("lagg") else None
+        return lagg(_ifconfig("-v", name)) if name.startswith("lagg") else None
 
     def below(self, name: str) -> frozenset[str]:
         from linkladder.priv.appliance import below  # imported late, as only an end that lends asks
@@ -204,7 +204,7 @@ class FreeBSD:
         if kind in VARIABLES:
             return freebsd_queues.chosen(kind, target, _driver(target)) or None
         name, _, flag = target.partition(":")
-        found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
+        found = text.ifconfig(_ifconfig("-m", name)).get(name)
         if found is None:
             return None
         if kind == "member":
@@ -222,19 +222,18 @@ class FreeBSD:
         """The protocol of the bundle that exactly these cards form, else a description of each card."""
         from linkladder.priv.card_state import SHOWN, card  # imported late, as few ends ever make a bundle
 
-        for made in output(["ifconfig", "-g", "lagg"]).split():
+        for made in _ifconfig("-g", "lagg").split():
             found = self.bundle(made)
             if found and {member.name for member in found.members} == set(names):
                 return found.protocol
-        cards = [card(name, output(["ifconfig", *SHOWN, name])) for name in names]
+        cards = [card(name, _ifconfig(*SHOWN, name)) for name in names]
         return None if None in cards else "; ".join(map(str, cards))
 
     def boot_id(self) -> str:
         return (self._calls.raw("kern.boot_id") or b"").hex()  # not kern.boottime, which moves when a clock is set
 
     def _nics(self) -> tuple[Nic, ...]:
-        at_rest()
-        shown = text.ifconfig(output(["ifconfig", "-am"]))
+        shown = text.ifconfig(_ifconfig("-am"))
         links = {link.name: link for link in self._calls.links()}
         plain = (_nic(found, links.get(name), _driver(name)) for name, found in shown.items())
         return tuple(replace(nic, bundle=self.bundle(nic.name)) for nic in plain)
@@ -246,6 +245,11 @@ class FreeBSD:
         maker, product = (output(["kenv", "-q", f"smbios.system.{key}"]).strip() for key in ("maker", "product"))
         machine = f"{maker} {product}".strip()
         return f"{guest} ({machine})" if machine else guest
+
+
+def _ifconfig(*words: str) -> str:
+    at_rest()  # a card that goes while ifconfig asks makes the kernel panic
+    return output(["ifconfig", *words])
 
 
 def _counters(link: Link) -> NicCounters:
