@@ -260,7 +260,7 @@ def test_kill_9_of_the_helper_as_soon_as_the_card_is_gone(world: VmWorld, site: 
     """Then nobody is there any more who knows what it had, but for the record."""
     was = before(world)
     # By what the kernel has said: asked for by ifconfig while it goes, a card makes FreeBSD panic in if_detach.
-    gone = f"count() {{ dmesg | grep -c '^{CARD}: detached'; }}; was=$(count); i=0"
+    gone = f"count() {{ dmesg | grep -c '{CARD}: detached'; }}; was=$(count); i=0"
     gone += "; while [ $(count) -le $was ]; do i=$((i + 1)); [ $i -lt 100000 ] || exit 1; done"
     waiting = subprocess.Popen([*world.commands[site], f"{gone}; pkill -9 -f '{HELPER}'"], stdin=subprocess.DEVNULL)
     run = mischief.Run(world, mischief.plan_text(world, duration=2, more=loan("ring")))
