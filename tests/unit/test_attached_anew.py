@@ -348,7 +348,7 @@ def test_what_a_person_takes_as_it_is_is_not_put_back_later(
 def test_who_asks_for_all_interfaces_waits_until_the_card_is_there_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """FreeBSD panics in ether_ifdetach where a card goes that is being asked."""
+    """FreeBSD panics in if_detach where a card goes that is being asked."""
     monkeypatch.setattr(attaching, "TURN", str(tmp_path / "turn"))
     assert attaching.at_rest(0.0), "there was none since the machine started"
     asked_at: list[float] = []

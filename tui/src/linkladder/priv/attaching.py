@@ -4,8 +4,7 @@ The card's interface goes with it: its addresses, MTU, offloads, flags and sysct
 restored from the record, and read back; iflib's variables are in the kernel's environment for the moment of attaching
 alone. While the record is there the card is not back yet as it was, and whoever asks for a value next brings it back;
 nobody reads the card's sysctls then, as their handlers use what it has not got (15.1 panics at em's reg_dump), and who
-asks for all interfaces waits until it is there again, as one that goes while it is asked makes 15.1 panic as well
-(ether_ifdetach).
+asks ifconfig waits until it is there again, as 15.1 panics as well where a card goes while it is asked (if_detach).
 devd would set an attached card up by rc.conf (/etc/pccard_ether) in the middle of that: its rule of ours passes over
 what is attached here. Other drivers' cards are refused: vmx is asked for its state before it has any (if_vmx.c,
 vmxnet3_update_admin_status reads vmx_ds), and FreeBSD 15.1 panics.
