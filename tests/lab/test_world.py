@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import hostwide
+import spaces
 from network import Link
+from taken import LabError
 from world import Lab, wait_for
 
 SENT, CAME = ("alpha", "tx_packets"), ("beta", "rx_packets")
@@ -69,3 +71,30 @@ def counted(lab: Lab, site: str, name: str) -> int:
     """What a site's card to the link has counted."""
     argv = ["ip", "netns", "exec", lab.space(site), "cat", f"/sys/class/net/dc0/statistics/{name}"]
     return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+
+
+def test_two_who_take_the_same_lab_down_are_both_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `q` in its console and `lab --down` at once: the second ended in a traceback."""
+    name, pids = "llzz-twice", spaces._pids
+
+    def meanwhile(which: str) -> list[int]:
+        spaces.ip("netns", "delete", which)
+        return []
+
+    for other in (meanwhile, lambda which: (meanwhile(which), pids(which))[1]):
+        spaces.ip("netns", "add", name)
+        monkeypatch.setattr(spaces, "_pids", other)
+        spaces.remove(name)
+        assert name not in namespaces()
+
+
+def test_a_namespace_that_cannot_be_taken_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*words: str) -> str:
+        if "delete" in words:
+            raise LabError("it is busy")
+        return "llzz-busy\n"
+
+    monkeypatch.setattr(spaces, "ip", refuses)
+    monkeypatch.setattr(spaces, "_pids", lambda name: [])
+    with pytest.raises(LabError, match="it is busy"):
+        spaces.remove("llzz-busy")
