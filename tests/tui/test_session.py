@@ -326,9 +326,14 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
         store.finish(run, RunState.INCOMPLETE, KeptVerdict("INCOMPLETE"), why, cancelled=why == cancelled)
         view = backend.home()
         offered[why] = (view.resumable.id if view.resumable else "", next_step(view, False))
+    for state in (RunState.INCOMPLETE, RunState.COMPLETE):
+        store.finish(store.begin(synth.the_plan(), "beta"), state, KeptVerdict("INCOMPLETE"), "nothing could be measured")
+        view = backend.home()
+        offered[state] = (view.resumable.id if view.resumable else "", next_step(view, False))
     store.close()
     assert offered[cancelled] == ("", "pair")
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
+    assert offered[RunState.INCOMPLETE] == offered[RunState.COMPLETE] == (run, "resume"), "an empty run hides it"
 
 
 async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(

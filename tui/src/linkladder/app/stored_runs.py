@@ -39,9 +39,10 @@ class Overview:
 
     @property
     def resumable(self) -> RunSummary | None:
-        """The newest run, if it stopped early after measuring something and was not cancelled; else None."""
-        broke = self.runs[:1] and self.runs[0].state is RunState.INCOMPLETE and not self.runs[0].cancelled
-        return self.runs[0] if broke and self.runs[0].trials else None
+        """The newest run in which something was measured, if it stopped early and was not cancelled; else None."""
+        measured = next((r for r in self.runs if r.trials), None)
+        broke = measured and measured.state is RunState.INCOMPLETE and not measured.cancelled
+        return measured if broke else None
 
 
 class StoredRuns:
