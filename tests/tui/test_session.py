@@ -327,7 +327,7 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
         view = backend.home()
         offered[why] = (view.resumable.id if view.resumable else "", next_step(view, False))
     for state in (RunState.INCOMPLETE, RunState.COMPLETE):
-        store.finish(store.begin(synth.the_plan(), "beta"), state, KeptVerdict("INCOMPLETE"), "nothing could be measured")
+        store.finish(store.begin(synth.the_plan(), "beta"), state, KeptVerdict("INCOMPLETE"), "nothing was measured")
         view = backend.home()
         offered[state] = (view.resumable.id if view.resumable else "", next_step(view, False))
     store.close()
