@@ -35,9 +35,14 @@ class Network:
         """The two adapters of a machine; vnet_hdr carries offloads across."""
         made = (f"m{number}", f"t{number}")
         for tap, bridge in zip(made, ("management", "test"), strict=True):
-            self.inside("tuntap", "add", "dev", tap, "mode", "tap", "vnet_hdr")
-            self.inside("link", "set", tap, "mtu", "9000", "master", bridge, "up")
+            self.tap(tap, bridge)
         return made
+
+    def tap(self, tap: str, bridge: str) -> None:
+        """One adapter's end on a bridge; an earlier machine of this number may have left one."""
+        subprocess.run(["ip", "-n", self.name, "link", "delete", tap], capture_output=True, check=False)
+        self.inside("tuntap", "add", "dev", tap, "mode", "tap", "vnet_hdr")
+        self.inside("link", "set", tap, "mtu", "9000", "master", bridge, "up")
 
     def close(self) -> None:
         subprocess.run(["ip", "netns", "delete", self.name], capture_output=True, check=False)
@@ -53,6 +58,5 @@ class ThreeCards(Network):
 
     def taps(self, number: int) -> tuple[str, ...]:
         more = f"u{number}"
-        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
-        self.inside("link", "set", more, "mtu", "9000", "master", "test2", "up")
+        self.tap(more, "test2")
         return (*super().taps(number), more)

@@ -64,8 +64,7 @@ class Intel(Network):
 
     def taps(self, number: int) -> tuple[str, ...]:
         more = f"u{number}"
-        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
-        self.inside("link", "set", more, "mtu", "9000", "master", "test", "up")
+        self.tap(more, "test")
         return (*super().taps(number), more)
 
 
