@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +332,9 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
         view = backend.home()
         offered[state] = (view.resumable.id if view.resumable else "", next_step(view, False))
     store.close()
+    seen = backend.overview()
+    going_on = replace(seen.runs[0], state=RunState.RUNNING)
+    assert replace(seen, runs=(going_on, *seen.runs[1:])).resumable is None, "it is about to measure"
     assert offered[cancelled] == ("", "pair")
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
     assert offered[RunState.INCOMPLETE] == offered[RunState.COMPLETE] == (run, "resume"), "an empty run hides it"

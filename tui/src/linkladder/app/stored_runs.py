@@ -39,10 +39,10 @@ class Overview:
 
     @property
     def resumable(self) -> RunSummary | None:
-        """The newest run in which something was measured, if it stopped early and was not cancelled; else None."""
-        measured = next((r for r in self.runs if r.trials), None)
-        broke = measured and measured.state is RunState.INCOMPLETE and not measured.cancelled
-        return measured if broke else None
+        """The newest run but those that ended with nothing measured, if it stopped early and was not cancelled."""
+        newest = next((r for r in self.runs if r.trials or r.state is RunState.RUNNING), None)
+        broke = newest and newest.state is RunState.INCOMPLETE and not newest.cancelled
+        return newest if broke else None
 
 
 class StoredRuns:
