@@ -235,6 +235,15 @@ def test_a_last_result_of_no_length_is_no_damage() -> None:
     assert "not whole" in verdict(one, (good + more.format("nan"),)).reason, "one that is broken stays so"
 
 
+def test_a_netperf_that_was_built_without_interim_results_is_told() -> None:
+    """As netperf 2.7.1 printed it on FreeBSD, configured without them."""
+    first = "Sorry, Demo Mode not configured into this netperf.\nPlease consider reconfiguring netperf with\n"
+    text = f"{first}--enable-demo=yes and recompiling\nTHROUGHPUT=545.99\nTHROUGHPUT_UNITS=Trans/s\nELAPSED_TIME=3.04\n"
+    outcome = verdict(replace(RR, sessions=1), (text,))
+    assert outcome.fault == Fault.TOOL and "built without --enable-demo" in outcome.reason
+    assert "built" not in verdict(replace(RR, sessions=1), (text.replace("Demo Mode", "that"),)).reason
+
+
 def test_a_session_that_died() -> None:
     outcome = verdict(replace(RR, sessions=2), (session([1, 1, 1]), ""), expect=replace(EXPECT, exit_codes=(0, -9)))
     assert outcome.fault == Fault.TOOL and "1 of 2 netperf sessions gave no result" in outcome.reason

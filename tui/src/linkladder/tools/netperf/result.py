@@ -18,6 +18,7 @@ from linkladder.tools.seconds import all_within
 from linkladder.tools.socket_buffer import window_reason
 
 LAST = 1.5  # seconds at the end that may lack an interim result
+NO_DEMO = "Demo Mode not configured"  # as a netperf says that cannot give interim results
 AGREE = 0.02  # by what share interim results and total may differ
 
 
@@ -101,7 +102,8 @@ def _reason(exp: Experiment, session: Session) -> str:
     if elapsed < asked * COMPLETE:
         return f"it ran {elapsed:g} s of {asked:g} s"
     if not session.pieces:
-        return "it gave no interim results, so that the warm-up cannot be cut off"
+        built = " (it was built without --enable-demo)" if any(NO_DEMO in line for line in session.foreign) else ""
+        return f"it gave no interim results{built}, so that the warm-up cannot be cut off"
     total = _total(session)
     if total is None:
         return f"its rate is in {session.values.get('THROUGHPUT_UNITS', 'no unit')}, which is not known here"
