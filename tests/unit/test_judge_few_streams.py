@@ -12,7 +12,7 @@ import trials
 from judge_documents import GOOD, F, R, both, both_ways, document, rung, tcp, trial
 from linkladder import judge
 from linkladder.judge import Verdict, judge_document
-from linkladder.model import Direction, Document, ExperimentResult, RungName, TrialResult
+from linkladder.model import Direction, Document, ExperimentResult, Interval, RungName, TrialResult
 from linkladder.verdicts import Cause, DocumentJudgement, Judgement
 
 # Mb/s each way of one stream, 10 s each on a clear lab link of 1 Gb/s; and of sixteen
@@ -148,3 +148,42 @@ def test_more_repeats_of_too_few_streams_are_not_asked_for() -> None:
     made = link(open_yet)
     assert open_yet.parameters.id in judge.unsettled(made.rungs[-1], made)
     assert judge_document(made).rungs[-1].experiments[-2].judgement.cause is Cause.SCATTERED
+
+
+def later_by(seconds: float, made: TrialResult, bytes_too: bool = True) -> TrialResult:
+    """The trial with its last second closed so much later, as a busy end does: it carried at the same rate in it."""
+
+    def longer(intervals: tuple[Interval, ...]) -> tuple[Interval, ...]:
+        *first, last = intervals
+        more = round(last.bytes * (1 + seconds)) if bytes_too else last.bytes
+        return (*first, dataclasses.replace(last, end=last.end + seconds, bytes=more))
+
+    flows = tuple(
+        dataclasses.replace(
+            f,
+            intervals=(mine := longer(f.intervals)) if f.intervals else (),
+            bytes=f.bytes + (mine[-1].bytes - f.intervals[-1].bytes if f.intervals else 0),
+            seconds=f.seconds + seconds,
+        )
+        for f in made.flows
+    )
+    kept = longer(made.intervals)
+    more = kept[-1].bytes - made.intervals[-1].bytes
+    flows = tuple(dataclasses.replace(f, total_bytes=f.total_bytes + more // len(flows)) for f in flows)
+    return dataclasses.replace(trials.changed(made, intervals=kept, flows=flows), seconds=made.seconds + seconds)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.35, 0.9])
+@pytest.mark.parametrize("borne_out", [True, False])
+def test_each_way_is_held_to_its_own_seconds(late: float, borne_out: bool) -> None:
+    """Between busy machines the last second of one way was closed 90 ms after that of the other."""
+
+    def trial_of(n: int, there: float, back: float) -> TrialResult:
+        return both_ways(trial(there * 1e6, F, n), later_by(late, trial(back * 1e6, R, n), borne_out), 16)
+
+    arms = tuple(trial_of(n, there, back) for n, (there, back) in enumerate(MANY))
+    judged = judge_document(link(tcp(Direction.DUPLEX, arms, streams=16)))
+    if borne_out or not late:
+        assert judged.verdict is Verdict.PASS, judged.judgement.sentence
+    else:
+        assert judged.verdict is Verdict.CANNOT_JUDGE and "but its seconds make" in judged.judgement.sentence

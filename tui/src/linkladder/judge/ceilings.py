@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
-from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
+from linkladder.model import Contract, Direction, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
 from linkladder.phrases import ceilings as say
 from linkladder.tools import default_datagram
 from linkladder.verdicts import Ceiling
@@ -152,9 +152,11 @@ def whole_datagram(contract: Contract) -> int | None:
     return largest if largest < default_datagram(contract.ip_version) else None
 
 
-def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
-    """How many seconds the counted part lasted, by its intervals; as asked for if it has none."""
-    counted = [i for i in trial.intervals if i.counted]
+def counted_seconds(trial: TrialResult, experiment: Experiment, way: Direction | None = None) -> float:
+    """How many seconds the counted part lasted, by its intervals, or by those of one way: a busy end closes the last
+    second of one way later than that of the other. As asked for if it has none.
+    """
+    counted = [i for i in trial.intervals if i.counted and way in (None, i.direction)]
     if counted:
         return max(i.end for i in counted) - min(i.start for i in counted)
     return experiment.duration

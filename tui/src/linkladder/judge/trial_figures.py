@@ -132,13 +132,14 @@ def _seconds(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
     if not t.intervals:
         return None
     counted = [i for i in t.intervals if i.counted]
-    seconds = counted_seconds(t, p)
-    if not counted or seconds < WHOLE * p.duration:
-        return Cause.CONTRADICTION, say.counted_too_short(seconds if counted else 0, p.duration)
+    if not counted:
+        return Cause.CONTRADICTION, say.counted_too_short(0, p.duration)
     for way in ways(p):
         said = direction_bps(t, p, way)
-        mine = [i for i in counted if i.direction is way]
-        shown = 8 * sum(i.bytes for i in mine) / seconds
+        seconds = counted_seconds(t, p, way)
+        if seconds < WHOLE * p.duration:
+            return Cause.CONTRADICTION, say.counted_too_short(seconds, p.duration)
+        shown = 8 * sum(i.bytes for i in counted if i.direction is way) / seconds
         if abs(said - shown) > EXACT * max(said, shown):
             return Cause.CONTRADICTION, say.seconds_make(said, shown, p, way, rung.paths)
     return None
@@ -151,7 +152,7 @@ def _of_legs(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
         counted = [i for i in one.intervals if i.counted]
         for way in ways(p) if counted else ():
             said = direction_bps(one, p, way)
-            shown = 8 * sum(i.bytes for i in counted if i.direction is way) / max(0.1, counted_seconds(one, p))
+            shown = 8 * sum(i.bytes for i in counted if i.direction is way) / max(0.1, counted_seconds(one, p, way))
             if abs(said - shown) > EXACT * max(said, shown):
                 return Cause.CONTRADICTION, say.seconds_make(said, shown, of_leg(p, leg), way, rung.paths)
     return None
@@ -217,7 +218,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
         seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # with those of the warm-up
-        moved = flows or max(seconds, direction_bps(t, p, way) * counted_seconds(t, p) / 8)
+        moved = flows or max(seconds, direction_bps(t, p, way) * counted_seconds(t, p, way) / 8)
         if moved < SMALL:
             continue
         back = sum(f.total_bytes for f in t.flows if f.direction is not way)
