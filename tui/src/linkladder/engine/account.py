@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from linkladder import host, tools
@@ -30,6 +31,7 @@ from linkladder.model import (
 )
 from linkladder.wire import CountersReply
 
+Written = Callable[[], Mapping[Direction, int]]  # what a leg's senders say they wrote each way: it takes time to read
 Record = TypeVar("Record", TcpCounters, NicCounters)
 TOLERANCE = 0.05  # how far counters and tool may differ
 LARGEST = 1514  # bytes of a usual segment, which may arrive twice
@@ -213,18 +215,26 @@ class Card:
     sent: int = 0
     received: int = 0
     feeders: dict[tuple[int, str], NicCounters] = field(default_factory=dict)  # the cards whose packets come here
+    unread: list[Callable[[], int]] = field(default_factory=list)  # of each leg, what was written and never read
     again: dict[int, int] = field(default_factory=dict)  # segments that the ends which feed it have sent once more
 
 
 def accounted(
-    outcomes: Sequence[Outcome], routes: Sequence[Route], watched: Mapping[int, Watched], exp: Experiment
+    outcomes: Sequence[Outcome],
+    routes: Sequence[Route],
+    watched: Mapping[int, Watched],
+    exp: Experiment,
+    written: Sequence[Written] = (),
 ) -> tuple[Outcome, ...]:
-    """Fail every leg whose bytes the cards did not count, or that shared its cards with other traffic."""
+    """Fail every leg whose bytes the cards did not count, or that shared its cards with other traffic.
+
+    `written`: for each leg, what its senders wrote; asked only where a card counted more than was read.
+    """
     if not tools.named(exp.tool).accountable(exp):
         return tuple(outcomes)
     cards: dict[tuple[int, str], Card] = {}
-    for outcome, route in zip(outcomes, routes, strict=True):
-        _claim(cards, outcome, route, watched)
+    for number, (outcome, route) in enumerate(zip(outcomes, routes, strict=True)):
+        _claim(cards, outcome, route, watched, written[number] if written else dict)
     return tuple(
         replace(outcome, ok=False, fault=Fault.TOOL, reason=reason)
         if outcome.ok and (reason := _unaccounted(route, watched, cards, exp))
@@ -233,20 +243,31 @@ def accounted(
     )
 
 
-def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Mapping[int, Watched]) -> None:
+def _claim(
+    cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Mapping[int, Watched], written: Written
+) -> None:
     """Add the bytes that a leg says it moved to each card that it used."""
     moved = {way: sum(f.total_bytes for f in outcome.flows if f.direction == way) for way in Direction}
     there, back = moved[Direction.FORWARD], moved[Direction.REVERSE]
-    sides = ((route.near, there, back, route.far), (route.far, back, there, route.near))
-    for side, sent, received, other in sides:
+    sides = (
+        (route.near, there, back, route.far, Direction.REVERSE),
+        (route.far, back, there, route.near, Direction.FORWARD),
+    )
+    for side, sent, received, other, arriving in sides:
         nic, fed = _nic(side, route, watched), _nic(other, route, watched)
         if nic is None:
             continue
         card = cards.setdefault((side.end, nic.name), Card(f"{nic.name} at the {side.name} end", nic))
         card.sent, card.received = card.sent + sent, card.received + received
+        card.unread.append(partial(_unread, written, arriving, received))
         if fed is not None and other.end != side.end:
             card.feeders[other.end, fed.name] = fed
             card.again[other.end] = watched[other.end].retransmits
+
+
+def _unread(written: Written, way: Direction, read: int) -> int:
+    """What arrived after the receiver had stopped reading, at most: what was written beyond what it read."""
+    return max(0, written().get(way, 0) - read)
 
 
 def _nic(side: Side, route: Route, watched: Mapping[int, Watched]) -> NicCounters | None:
@@ -267,12 +288,19 @@ def _unaccounted(
             said = f"{card.words} {word} {counted} bytes while the test moved {claimed}: "
             if claimed > SMALL and counted < claimed * (1 - TOLERANCE):
                 return f"{said}the traffic takes another interface"
-            fed = sum(feeder.tx_bytes for feeder in card.feeders.values())
-            most = _most(exp, claimed, card.sent + card.received - claimed, fed)
-            most += LARGEST * sum(card.again.values()) if exp.protocol is Protocol.TCP else 0
-            if claimed > SMALL and counted > most * (1 + TOLERANCE) and word == "received":
+        if card.received > SMALL and nic.rx_bytes > _most_received(card, exp) * (1 + TOLERANCE):
+            unread = sum(one() for one in card.unread) if exp.protocol is Protocol.TCP else 0
+            if nic.rx_bytes > _most_received(card, exp, unread) * (1 + TOLERANCE):
+                said = f"{card.words} received {nic.rx_bytes} bytes while the test moved {card.received}: "
                 return f"{said}other traffic shares the interface"
     return ""
+
+
+def _most_received(card: Card, exp: Experiment, unread: int = 0) -> float:
+    """The most that a card may have counted of what the legs over it moved, and of what was sent again."""
+    fed = sum(feeder.tx_bytes for feeder in card.feeders.values())
+    again = LARGEST * sum(card.again.values()) if exp.protocol is Protocol.TCP else 0
+    return _most(exp, card.received + unread, card.sent, fed) + again
 
 
 def _most(exp: Experiment, data: int, opposite: int, fed: int) -> float:

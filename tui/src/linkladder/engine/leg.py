@@ -14,7 +14,7 @@ from linkladder.engine import knock as knocks
 from linkladder.engine.account import Watched
 from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
-from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
+from linkladder.model import Command, Direction, End, Experiment, Fault, Leg, Outcome, Protocol, Role
 from linkladder.peer import Refused
 from linkladder.phrases.cards import card_state, leaves_by_another, no_link
 
@@ -295,6 +295,11 @@ class RunningLeg:
                 return Outcome(False, Fault.TOOL, f"{what}: ask for a shorter trial, or for fewer streams")
         server = self.server.texts if self.server else ("", "")
         return tools.finish(self.exp, self.where, server, tuple(c.texts for c in self.clients), self._expectation())
+
+    def written(self) -> Mapping[Direction, int]:
+        """How many bytes the senders say they wrote each way, read or not."""
+        server = self.server.texts if self.server else ("", "")
+        return tools.written(self.exp, self.where, server, tuple(c.texts for c in self.clients))
 
     def results(self, outcome: Outcome, first: float, more: tuple[Command, ...] = ()) -> tuple[Leg, ...]:
         """The legs of the result: the load and the pings beside it; `first` is when the first leg began."""

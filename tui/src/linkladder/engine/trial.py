@@ -198,7 +198,8 @@ class Trial:
             for side in leg.route.sides:
                 carried[side.end] += outcome.goodput_bps if outcome.ok else 0.0
         records = tuple(self._record(number, carried) for number in range(max(self.ends) + 1))
-        return accounted(found, self.routes, self.watched, self.exp), records
+        written = [leg.written for leg in self.legs]
+        return accounted(found, self.routes, self.watched, self.exp, written), records
 
     async def _without_link(self) -> tuple[EndRecord, ...]:
         """The ends, if the card of one of them has or had lost its link, so that they could not meet."""

@@ -27,6 +27,7 @@ rate that the senders put out (`offered_bps`), and counts datagrams sent after t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,11 @@ def live_parser(exp: Experiment, where: Layout, end: End) -> Live:
 def finish(exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation) -> Outcome:
     """The verdict on one trial, from what the server and the clients printed on stdout and stderr."""
     return named(exp.tool).reading().finish(exp, where, server, clients, expect)
+
+
+def written(exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...]) -> Mapping[Direction, int]:
+    """How many bytes the senders of one trial say they wrote each way, as far as they tell."""
+    return named(exp.tool).reading().written(exp, where, server, clients)
 
 
 def ping_ttl(text: str) -> int | None:

@@ -68,6 +68,12 @@ class Reading(ABC):
     ) -> Outcome:
         """The verdict on one trial, from what the server and the clients printed on stdout and stderr."""
 
+    def written(
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...]
+    ) -> Mapping[Direction, int]:
+        """How many bytes its senders say they wrote each way, read or not; nothing where they do not tell."""
+        return {}
+
     def second(self, line: str, exp: Experiment) -> float | None:
         """The start in seconds of the second that a line reports; None for other lines, which are always kept."""
         return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from linkladder.model import End, Experiment, Outcome
+from linkladder.model import Direction, End, Experiment, Outcome
 from linkladder.tools import acceptance, complaints, saved
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.iperf2 import csv_lines, lines
 from linkladder.tools.iperf2.live import Seconds
 from linkladder.tools.records import Demands, Expectation, Layout, Texts
+from linkladder.tools.senders import written
 
 
 class Iperf2Output(Reading):
@@ -20,6 +21,12 @@ class Iperf2Output(Reading):
         said = complaints.listen(server[1], *(errors for _, errors in clients))
         client = lines.parse("".join(out for out, _ in clients), "client")
         return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
+
+    def written(
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...]
+    ) -> dict[Direction, int]:
+        client = lines.parse("".join(out for out, _ in clients), "client")
+        return written(exp, where, lines.parse(server[0], "server"), client)
 
     def second(self, line: str, exp: Experiment) -> float | None:
         return lines.second(line)

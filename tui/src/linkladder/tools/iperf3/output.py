@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from linkladder.model import End, Experiment, Fault, Outcome
+from linkladder.model import Direction, End, Experiment, Fault, Outcome
 from linkladder.tools import acceptance, complaints, saved
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.iperf3 import json_output
 from linkladder.tools.iperf3.live import Intervals
 from linkladder.tools.records import Demands, Expectation, Layout, Texts
+from linkladder.tools.senders import written
 
 MIDWAY = re.compile(r"unable to (?:write to|read from) stream socket")
 ENDED = re.compile(r"^(?:interrupt - )?the (server|client) has terminated")
@@ -36,6 +37,12 @@ class Iperf3Output(Reading):
             said.lines.append(reason)
             said.fault, said.plain = said.fault or Fault.TOOL, said.plain or "it did not do as it was told"
         return acceptance.finish(exp, where, served.output, asked.output, said, expect)
+
+    def written(
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...]
+    ) -> dict[Direction, int]:
+        asked = json_output.parse("".join(out for out, _ in clients), "client")
+        return written(exp, where, json_output.parse(server[0], "server").output, asked.output)
 
     def second(self, line: str, exp: Experiment) -> float | None:
         return json_output.second(line)
