@@ -161,7 +161,8 @@ ll_firmware() {
 
 # Name, version and licence of every package; and what its own manifest says it stands in for.
 ll_manifest() {
-	pkg -r "$ll_world" query '%n\t%v\t%L' | sort >"$ll_packages"
+	pkg -r "$ll_world" query '%n\t%v\t%L' |
+		awk -F'\t' -v OFS='\t' '$3 == "" { $3 = "not stated by its port" } { print }' | sort >"$ll_packages"
 	pkg -r "$ll_world" query '%At\tpackage %n-%v: %Av' | sed -n 's/^stand_in\t//p' | sort >"$ll_packages.stand-ins"
 }
 

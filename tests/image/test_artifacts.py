@@ -171,7 +171,7 @@ def test_what_is_installed_has_its_folders_and_no_devices(installed: dict[str, t
 
 # Closed further than the rest: what runs as root may do is nobody's business.
 CLOSED = {"usr/local/etc/doas.conf": 0o600}
-USED_UP = {"etc/gettytab.ladder"}  # it has become part of etc/gettytab
+USED_UP = {"etc/gettytab.ladder", "etc/login.conf.ladder"}  # they have become part of etc/gettytab and etc/login.conf
 
 
 def test_the_overlay_belongs_to_root_and_only_root_writes(installed: dict[str, tarfile.TarInfo]) -> None:
