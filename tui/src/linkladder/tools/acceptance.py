@@ -11,6 +11,7 @@ from linkladder.tools import complaints, flow_sums, seconds
 from linkladder.tools.address_family import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Expectation, Layout
+from linkladder.tools.senders import to_server, ways_of
 from linkladder.tools.socket_buffer import window_reason
 from linkladder.tools.streams import Output, Row, Series, Stream
 
@@ -51,7 +52,7 @@ def finish(
                 raise Broken(Fault.TOOL, f"the {end}'s output: {output.mixed}")
         partial = replace(partial, window_read_back=_read_back(where, server, client))
         ways: dict[Direction, list[Pair]] = {}
-        for way in _ways(exp):
+        for way in ways_of(exp):
             ways[way] = _pairs(exp, where, way, server, client, expect)
         _addresses(where, server, client, expect)
         _ports(exp, client)
@@ -69,17 +70,6 @@ def finish(
             partial = replace(partial, goodput_bps=0.0, by_direction={})
         return replace(partial, ok=False, fault=broken.fault, reason=broken.reason)
     return replace(partial, ok=True)
-
-
-def _ways(exp: Experiment) -> tuple[Direction, ...]:
-    if exp.direction == Direction.DUPLEX:
-        return Direction.FORWARD, Direction.REVERSE
-    return (exp.direction,)
-
-
-def _to_server(where: Layout, way: Direction) -> bool:
-    """Whether the payload of this way goes from iperf's client to its server."""
-    return (way == Direction.FORWARD) == (where.client == End.NEAR)
 
 
 def _before(server: Output, client: Output, said: complaints.Said, expect: Expectation) -> None:
@@ -125,18 +115,18 @@ def _pairs(
     exp: Experiment, where: Layout, way: Direction, server: Output, client: Output, expect: Expectation
 ) -> list[Pair]:
     """The flows of one direction, matched between both outputs by the client's port; their number must be right."""
-    to_server = _to_server(where, way)
-    receiver, sender = (server, client) if to_server else (client, server)
+    forth = to_server(where, way)
+    receiver, sender = (server, client) if forth else (client, server)
 
     def port(stream: Stream, at_client: bool) -> int:
         return stream.connection.local_port if at_client else stream.connection.remote_port
 
-    sending = {port(s, to_server): s for s in sender.streams}
+    sending = {port(s, forth): s for s in sender.streams}
     pairs = []
     for stream in receiver.streams:
         if stream.only == "tx":  # it carries the payload of the other direction
             continue
-        other = sending.get(port(stream, not to_server))
+        other = sending.get(port(stream, not forth))
         total, count = (other.tx.total, flow_sums.sent(other, sender.datagram)) if other else (None, None)
         if other and (other.tx.conflict or flow_sums.contradiction(other.tx)):
             other = None  # the sender's figures contradict each other, so they are not used
@@ -215,7 +205,7 @@ def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], 
     intervals: list[Interval] = []
     by_direction: dict[str, float] = {}
     for way, pairs in ways.items():
-        at_server = _to_server(where, way)
+        at_server = to_server(where, way)
         receiver_near = (where.server if at_server else where.client) == End.NEAR
         mine = [
             flow_sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
