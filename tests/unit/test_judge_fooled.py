@@ -112,6 +112,32 @@ def test_only_the_best_seconds_counted_is_no_pass() -> None:
     assert judged.verdict is Verdict.CANNOT_JUDGE and "3.0 of 10 s were counted" in judged.sentence
 
 
+@pytest.mark.parametrize(
+    ("left_out", "ends", "verdict"),
+    [
+        ((), 13.0, Verdict.PASS),  # a busy end closed the warm-up's last second late
+        ((12,), 13.4, Verdict.PASS),  # and that of the trial
+        ((10, 11, 12), 13.4, Verdict.CANNOT_JUDGE),  # those before it were not late
+        ((11, 12), 13.0, Verdict.CANNOT_JUDGE),  # nor was it
+        ((11, 12), 15.0, Verdict.CANNOT_JUDGE),  # nor is that one second
+        ((3, 4, 12), 13.4, Verdict.CANNOT_JUDGE),
+    ],
+)
+@pytest.mark.parametrize("late", [3.2, 3.7])
+def test_a_second_that_was_closed_late_may_be_left_out(
+    late: float, left_out: tuple[int, ...], ends: float, verdict: Verdict
+) -> None:
+    seconds = [Interval(float(t), float(t + 1), int(GOOD / 8), counted=t >= 3) for t in range(13)]
+    seconds = [dataclasses.replace(i, counted=i.counted and int(i.start) not in left_out) for i in seconds]
+    seconds[2] = dataclasses.replace(seconds[2], end=late)
+    seconds[3] = dataclasses.replace(seconds[3], start=late, bytes=round((4 - late) * seconds[3].bytes))
+    seconds[-1] = dataclasses.replace(seconds[-1], end=ends)
+    there = tuple(seconds)
+    back = tuple(dataclasses.replace(i, direction=R) for i in there)
+    judged = judge_document(each(ladder(GOOD), intervals=(*there, *back)))
+    assert judged.verdict is verdict, judged.sentence
+
+
 def test_an_outage_within_a_good_mean_is_said() -> None:
     even = trial(GOOD).intervals
     hole = tuple(dataclasses.replace(i, bytes=0) if i.start == 7 else i for i in even)

@@ -28,6 +28,7 @@ from linkladder.judge.shared_seconds import of_shared_seconds
 from linkladder.model import (
     Company,
     Contract,
+    Direction,
     Document,
     End,
     EndRecord,
@@ -46,6 +47,8 @@ from linkladder.verdicts import Cause
 
 AGREE = 0.02  # share of a result by which its flows may differ from it, besides the measuring error
 WHOLE = 0.9  # share of the asked time that must have been counted
+MOST = 0.45  # the same where a busy end closed a second too late, and it is left out
+LONGEST = 2.0  # seconds: what lasts longer is no second closed late
 SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
 ONE_BY_ONE = 0.99  # the same for paced UDP, where a card counts every datagram with its headers
@@ -137,12 +140,24 @@ def _seconds(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:
     for way in ways(p):
         said = direction_bps(t, p, way)
         seconds = counted_seconds(t, p, way)
-        if seconds < WHOLE * p.duration:
+        if seconds < _least(t, p, way):
             return Cause.CONTRADICTION, say.counted_too_short(seconds, p.duration)
         shown = 8 * sum(i.bytes for i in counted if i.direction is way) / seconds
         if abs(said - shown) > EXACT * max(said, shown):
             return Cause.CONTRADICTION, say.seconds_make(said, shown, p, way, rung.paths)
     return None
+
+
+def _least(t: TrialResult, p: Experiment, way: Direction) -> float:
+    """How many seconds must have been counted: a busy end closes a second late, and what then reaches over the end of
+    the warm-up or of the trial is left out.
+    """
+    first, last = p.warmup, p.warmup + p.duration
+    over = (i for i in t.intervals if i.direction is way and not i.counted and i.end - i.start < LONGEST)
+    excused = sum(
+        min(i.end, last) - max(i.start, first) for i in over if i.start < first < i.end or i.start < last < i.end
+    )
+    return max(MOST * p.duration, WHOLE * p.duration - excused)
 
 
 def _of_legs(t: TrialResult, p: Experiment, rung: RungResult) -> Said | None:

@@ -278,6 +278,8 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     empty = sum(1 for i in counted if i.bytes == 0)
     if empty and not sparse:
         warnings.append(f"nothing arrived in {empty} of {len(counted)} counted seconds ({phrases.way(way)})")
+    if late := seconds.closed_late(exp, summed):
+        warnings.append(f"a busy end closed the last second {late:.1f} s late: it is left out ({phrases.way(way)})")
     outcome = replace(outcome, warnings=tuple(warnings))
     return _udp(exp, pairs, outcome) if exp.protocol == Protocol.UDP else outcome
 

@@ -21,6 +21,13 @@ def counted(exp: Experiment, start: float, end: float, lateness: float = EDGE) -
     )
 
 
+def closed_late(exp: Experiment, summed: Iterable[Interval]) -> float:
+    """How long after the planned end a busy end closed the last second, if that is too late to count it; else 0."""
+    planned = exp.warmup + exp.duration
+    late = (i.end - planned for i in summed if not i.counted and exp.warmup - EDGE <= i.start < planned - EDGE)
+    return max((by for by in late if by > EDGE), default=0.0)
+
+
 def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interval]:
     """The sum over all flows for each second; a second counts if it counts in every flow."""
     seconds: dict[int, list[Interval]] = {}
