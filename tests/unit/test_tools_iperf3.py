@@ -223,6 +223,20 @@ def test_a_last_second_that_was_closed_too_late_is_left_out_and_said(late: float
         assert f"closed the last second {late:.1f} s late: it is left out" in outcome.warnings[0]
 
 
+@pytest.mark.parametrize(("apart", "ok"), [(0.031, True), (0.12, False)])
+def test_a_moment_in_which_nothing_moved_has_no_line(apart: float, ok: bool) -> None:
+    """Seen where a machine stood still: after a second of 2.18 s the next one had 0.03 s and no bytes."""
+
+    def later(data: dict[str, Any]) -> None:
+        if round(data["sum"]["start"]) == 1:
+            for told in (data["sum"], *data["streams"]):
+                told["start"] += apart
+                told["bits_per_second"] = told["bytes"] * 8 / (told["end"] - told["start"])
+
+    outcome = edited(later, "interval")
+    assert outcome.ok is ok and (ok or "lines are missing" in outcome.reason), outcome.reason
+
+
 @pytest.mark.parametrize(("late", "ok"), [(0.015, True), (0.03, False), (-0.015, False)])
 def test_datagrams_that_came_as_the_last_second_was_closed_are_in_the_total_alone(late: float, ok: bool) -> None:
     """Seen on a busy machine: 6742 in the seconds, 6801 in all."""

@@ -20,6 +20,9 @@ MOST = 1 << 60  # the most bytes that one entry may have
 MOST_BROKEN = 200  # parts that are not whole, after which no more is read
 AFTERWARDS = 0.019  # share of the datagrams that may come after the last second was closed
 LATENESS = 0.25  # seconds by which a busy end may close a second too late, as its timer and its sending share a thread
+UNPRINTED = (
+    0.1  # seconds, a tenth of a second: what is shorter and has no bytes is not printed (interval_ok in iperf_api.c)
+)
 Record = dict[str, Any]
 
 
@@ -50,6 +53,16 @@ def second(line: str) -> float | None:
     return float(match[1]) if match else None
 
 
+def start_in_short(line: str) -> str:
+    """Of the event that starts a run, what each of its seconds is read with; the whole is long, and is read once."""
+    try:
+        data = json.loads(line)["data"]
+        kept = {"connected": data["connected"][:1], "test_start": {"protocol": data["test_start"]["protocol"]}}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return line
+    return json.dumps({"event": "start", "data": kept})
+
+
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
     report = Report(Output(role), left_out=LEFT_OUT in text)
     for kind, data in _events(text, report):
@@ -72,12 +85,14 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
 
 
 def _settle(stream: Stream, rows: list[Row], total: Row | None, left_out: bool) -> None:
-    """Add the rows in order. iperf3 omits seconds in which nothing moved; if the total shows that, they are added."""
+    """Add the rows in order. iperf3 omits spans in which nothing moved: those of less than a tenth of a second, which
+    follow one that it closed late, and longer ones; these are added if the total shows that nothing is missing."""
     series = stream.tx if stream.only == "tx" else stream.rx
     whole = total is not None and sum(row.bytes for row in rows) == total.bytes
     before: Row | None = None
     for row in rows:
-        if whole and before and row.start - before.end > 0.5:
+        gap = row.start - before.end if before else 0.0
+        if before and series.apart < gap and (gap < UNPRINTED or whole):
             series.add(replace(row, start=before.end, end=row.start, bytes=0, lost=None, datagrams=None))
         series.left_out = left_out and not whole
         series.add(row)

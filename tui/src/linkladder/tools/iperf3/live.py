@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder.model import Direction, End, Experiment, Interval
 from linkladder.tools.contract import Live
-from linkladder.tools.iperf3.json_output import LATENESS, parse
+from linkladder.tools.iperf3.json_output import LATENESS, parse, start_in_short
 from linkladder.tools.records import Layout
 from linkladder.tools.seconds import counted, together
 from linkladder.tools.streams import Output
@@ -30,7 +30,7 @@ class Intervals(Live):
         if line == "}" or line.startswith('{"event":"end"'):
             self._ended = True
         elif line.startswith('{"event":"start"'):
-            self._start = line
+            self._start = start_in_short(line)
         elif line.startswith('{"event":"interval"') and self._start:
             return self._seconds(parse(f"{self._start}\n{line}").output)
         return []
