@@ -40,8 +40,7 @@ log = logging.getLogger("linkladder.eventlog")
 
 def dump(event: Event, at: float) -> str:
     """The event as one line of the log, without the line break."""
-    record = {"event": type(event).__name__, "data": codec.to_json(event), "at": round(at, 3)}
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return codec.text({"event": type(event).__name__, "data": event, "at": round(at, 3)})
 
 
 def _in_short(event: Event) -> Event:

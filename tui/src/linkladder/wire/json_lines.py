@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from linkladder.codec import CodecError, from_json, to_json
+from linkladder.codec import CodecError, from_json, text
 from linkladder.wire.replies import EVENTS, Event
 from linkladder.wire.requests import Request, request_of
 
@@ -53,11 +53,11 @@ class Answer:
 
 
 def question(number: int, request: Request[Any]) -> bytes:
-    return _line({"id": number, "verb": request.verb, "args": to_json(request)})
+    return _line({"id": number, "verb": request.verb, "args": request})
 
 
 def answer(number: int | None, reply: Any) -> bytes:
-    return _line({"id": number, "ok": to_json(reply)})
+    return _line({"id": number, "ok": reply})
 
 
 def refusal(number: int | None, why: str, holder: str = "") -> bytes:
@@ -66,7 +66,7 @@ def refusal(number: int | None, why: str, holder: str = "") -> bytes:
 
 def event(value: Event) -> bytes:
     name = next(n for n, kind in EVENTS.items() if isinstance(value, kind))
-    return _line({"event": name, "data": to_json(value)})
+    return _line({"event": name, "data": value})
 
 
 def read_question(line: bytes) -> Question:
@@ -105,7 +105,7 @@ async def read_lines(reader: asyncio.StreamReader, limit: int = REQUEST_LIMIT) -
 
 
 def _line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return text(message).encode() + b"\n"
 
 
 def _object(line: bytes) -> dict[str, Any]:
