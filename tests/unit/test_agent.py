@@ -13,18 +13,20 @@ import subprocess
 import sys
 import time
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkladder import wire
-from linkladder.agent import Service, answering
+from linkladder.agent import Service, answering, sampling
 from linkladder.agent.probing import COORDINATES, SERVES, ProbeListener, probe
 from linkladder.agent.processes import GRACE, Children
+from linkladder.agent.sampling import Samples
 from linkladder.codec import to_json
 from linkladder.model import Bundle, End, Experiment, Member
 from linkladder.tools import Layout
@@ -141,9 +143,6 @@ async def test_looks_that_a_starved_machine_missed_are_not_made_up_for(monkeypat
     class Over(Exception):
         pass
 
-    async def sleep(seconds: float) -> None:
-        clock[0] += seconds
-
     def look() -> None:
         taken.append(round(clock[0], 2))
         if len(taken) == 3:
@@ -151,10 +150,19 @@ async def test_looks_that_a_starved_machine_missed_are_not_made_up_for(monkeypat
         if len(taken) == 6:
             raise Over
 
-    monkeypatch.setattr(answering, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(answering, "asyncio", SimpleNamespace(sleep=sleep))
+    class Loop:
+        """It calls back at once, when the clock has come so far."""
+
+        def call_later(self, seconds: float, back: Callable[[], None]) -> None:
+            clock[0] += seconds
+            back()
+
+    monkeypatch.setattr(sampling, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(sampling, "asyncio", SimpleNamespace(get_running_loop=Loop))
+    samples = Samples(lambda event: None)
+    monkeypatch.setattr(samples, "_send", look)
     with pytest.raises(Over):
-        await Service._sample(cast(Service, SimpleNamespace(_say_sample=look)), 0.1)
+        samples.begin(0.1, ())
     assert taken == [0.1, 0.2, 0.3, 1.4, 1.5, 1.6]
 
 

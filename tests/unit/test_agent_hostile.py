@@ -38,12 +38,12 @@ GENUINE: dict[str, dict[str, Any]] = {
     "client": {"experiment": EXP, "layout": to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp")), "local": HERE,
                "remote": HERE, "port": 5301, "index": 0, "key": KEY, "at": 0.0},
     "stop": {"process": 7, "at_once": False}, "enough": {"process": 7},
-    "sampling": {"on": False, "every": 1.0}, "member": {"down": True},
+    "sampling": {"on": False, "every": 1.0, "windows_of": [5301]}, "member": {"down": True},
     "counters": {"address": HERE, "interface": "lo"},
     "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0,
               "control": ["192.0.2.1"]},
     "renew": {}, "return": {},
-    "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {"windows": False}, "cancel": {},
+    "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
 }  # fmt: skip
 ADDRESSES, PORTS, LINES = (
     ("address", "local", "remote", "bind", "peer"),

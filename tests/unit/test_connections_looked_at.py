@@ -45,7 +45,7 @@ async def test_the_last_look_counts_unless_it_came_too_late(
     end, watched = End(*looks), {0: Watched("near")}
     side = Side(0, cast(EndPoint, end), "near", "10.0.0.1", "eth0")
     begun = time.monotonic()
-    await watch_connections({0: side}, watched, (), (PORT,), begun, begun + 0.4)
+    await watch_connections({0: side}, watched, (PORT,), begun, begun + 0.4)
     seen = watched[0].sockets
     assert seen and not end.looks
     assert [s.sent_bytes for s in seen.sockets] == ([] if sent is None else [sent])
@@ -56,5 +56,5 @@ async def test_a_trial_without_connections_asks_nobody() -> None:
     end, watched = End(), {0: Watched("near")}
     begun = time.monotonic()
     side = Side(0, cast(EndPoint, end), "near", "10.0.0.1", "eth0")
-    await watch_connections({0: side}, watched, (), (), begun, begun + 0.1)
+    await watch_connections({0: side}, watched, (), begun, begun + 0.1)
     assert watched[0].sockets is None

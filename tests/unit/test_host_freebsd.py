@@ -18,7 +18,7 @@ from linkladder import phrases
 from linkladder.host import freebsd
 from linkladder.host import freebsd_text as text
 from linkladder.host.freebsd import SYSCTLS, _nic
-from linkladder.host.freebsd_calls import LINK_DATA, Link, link
+from linkladder.host.freebsd_calls import LINK_DATA, MESSAGE, Link, links
 from linkladder.model import NicCounters, SocketStat
 
 
@@ -266,13 +266,45 @@ def test_device_names() -> None:
     assert text.device("mgmt") == ("", "")
 
 
+def message(kind: int, body: bytes) -> bytes:
+    """One of the kernel's messages of interfaces: kind 14 tells of one, 12 of an address."""
+    return MESSAGE.pack(24 + len(body), 5, kind, 0x10, 0x8843, 1, 0, 24 + 152, 24) + bytes(4) + body
+
+
 def test_interface_data_as_the_kernel_lays_it_out() -> None:
     data = struct.pack("=6BHII15Q", 6, 0, 6, 14, 2, 0, 152, 9000, 0, 10**10, *range(1, 15))
     assert len(data) == LINK_DATA.size
-    found = link("vmx0", 0x8843, data)
+    (found,) = links(message(14, data + bytes(16) + bytes((54, 18, 1, 0, 6, 4, 6, 0)) + b"vmx0" + bytes(42)))
+    assert (found.name, found.flags) == ("vmx0", 0x8843)
     assert (found.mtu, found.baudrate) == (9000, 10**10)
     assert (found.rx_packets, found.rx_errors, found.tx_packets, found.tx_errors) == (1, 2, 3, 4)
     assert (found.rx_bytes, found.tx_bytes, found.rx_drops, found.tx_drops) == (6, 7, 10, 11)
+
+
+INTERFACES = bytes.fromhex((Path(__file__).parents[1] / "captures/freebsd-15.1/interfaces.txt").read_text())
+
+
+def test_the_kernels_list_of_interfaces_says_what_netstat_says_at_the_same_moment(captures: Path) -> None:
+    told = json.loads((captures / "freebsd-15.1/netstat-ibdnW-beside-interfaces.txt").read_text())
+    shown = [one for one in told["statistics"]["interface"] if one["network"].startswith("<Link")]
+    keys = ("received-packets", "received-errors", "sent-packets", "send-errors", "received-bytes", "sent-bytes")
+    assert [
+        (one.name, one.mtu, one.rx_packets, one.rx_errors, one.tx_packets, one.tx_errors, one.rx_bytes, one.tx_bytes)
+        for one in links(INTERFACES)
+    ] == [(one["name"], one["mtu"], *(one[key] for key in keys)) for one in shown]
+    assert [one.name for one in links(INTERFACES)] == ["vmx0", "vmx1", "lo0"]
+
+
+def test_messages_of_other_things_are_passed_over() -> None:
+    assert links(message(12, bytes(200)) + INTERFACES + message(12, bytes(9))) == links(INTERFACES)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=900), st.integers(0, len(INTERFACES)))
+def test_no_list_of_interfaces_stops_the_reading(noise: bytes, at: int) -> None:
+    for raw in (noise, INTERFACES[:at] + noise, INTERFACES[:at] + noise + INTERFACES[at + len(noise) :]):
+        assert len(links(raw)) <= 1 + len(raw) // MESSAGE.size
+    assert links(INTERFACES[:at]) == links(INTERFACES)[: len(links(INTERFACES[:at]))]
 
 
 def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:

@@ -24,6 +24,7 @@ os.environ["LINKLADDER_STATE"] = tempfile.mkdtemp()
 os.environ["LINKLADDER_AUDIT"] = os.environ["LINKLADDER_STATE"] + "/audit"
 
 from linkladder import doctor, host, privilege, settings
+from linkladder.host.freebsd import FreeBSD
 from linkladder.host.freebsd_calls import Calls
 
 NIC = sys.argv[1]
@@ -145,13 +146,12 @@ def listeners_and_sockets() -> object:
             found = host.sockets(port)
             assert any(s.local_port == port for s in found) and any(s.remote_port == port for s in found), found
             assert all(s.retransmits is not None for s in found)
-            windows = [s for s in host.windows(port) if s.remote_port == port]
+            windows = [s for s in host.windows((port,)) if s.remote_port == port]
             assert windows and all(s.cwnd_bytes and s.ssthresh_bytes and s.mss for s in windows), windows
             assert windows[0].stack == "freebsd" and windows[0].congestion == "cubic", windows
-            listed = Calls().windows(range(port, port + 1))
-            assert listed is not None, "the kernel's list has another form than the one that is read"
-            ours = {(s.local_port, s.cwnd_bytes, s.ssthresh_bytes, s.mss, s.state) for s in found if s.cwnd_bytes}
-            assert {(s.local_port, s.cwnd_bytes, s.ssthresh_bytes, s.mss, s.state) for s in listed} == ours, listed
+            assert Calls().connections((port,)), "the kernel's list has another form than the one that is read"
+            netstat = [s for s in FreeBSD()._by_netstat(range(port, port + 1)) if s.remote_port]
+            assert len(netstat) == 2 and sorted(netstat, key=str) == sorted(found, key=str), (netstat, found)
     assert not host.listening(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))

@@ -15,13 +15,13 @@ from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children, Gate, Turn, buffers
+from linkladder.agent.sampling import Samples
 from linkladder.agent.targets import Caller, Targets, announced, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import Affinity, Experiment, HostFacts
 
 R = TypeVar("R")
-SHORTEST = 0.1  # seconds that the last sample must span, as the system counts CPU in hundredths
 LONGEST_WAIT = 5.0  # how many seconds in advance a client's start may be requested
 LISTEN_WAIT = 3.0  # seconds within which a server must listen
 OVERTIME = 60.0  # seconds after its planned end at which a tool is ended if nobody has stopped it
@@ -36,16 +36,14 @@ class Service:
         self.targets = Targets(caller, peer)
         self.turn = Turn()
         self.lock = self.turn.lock
-        self.children = Children(say, self.lock.descriptors)
+        self.children = Children(self._tell, self.lock.descriptors)
         self.firewall = Firewall(self.children.at_end)
         self.lending = Lending()
         self.gate: Gate | None = None  # of the trial whose clients start together
         self.listener: ProbeListener | None = None
         self.awaited = ("", "")  # the listener's address, and whose knock it is for
         self.listening = asyncio.Lock()
-        self.sampling: asyncio.Task[None] | None = None
-        self.sampler = host.Sampler()
-        self.sampled = 0.0
+        self.samples = Samples(say)
         self.single: set[str] = set()  # cards known to be no bundle; emptied when the machine is changed
         self.versions: dict[str, str] | None = None
 
@@ -54,6 +52,11 @@ class Service:
         method: Callable[[wire.Request[R]], Awaitable[R]] = getattr(self, f"do_{request.verb}")
         with self.turn.carrying_out() if request.held else contextlib.nullcontext():
             return await method(request)
+
+    def _tell(self, event: wire.Line | wire.Exited) -> None:
+        self.say(event)
+        if isinstance(event, wire.Line) and event.process in self.children and self.children[event.process].loads:
+            self.samples.beside_a_line()
 
     async def close(self) -> None:
         """Clean up: end tools and listeners, restore settings, close the firewall and release the reservation."""
@@ -281,7 +284,7 @@ class Service:
 
     async def do_cancel(self, _: wire.Cancel) -> None:
         self.turn.trial += 1
-        await self.do_sampling(wire.Sampling(False))
+        self.samples.end()
         await self.children.stop_all()
         self._open_gate()
         self.firewall.trial_over()
@@ -318,7 +321,7 @@ class Service:
             child = await self.children.start(argv, privileged, at, gate, tool.memory(exp))
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
-        child.enough_by, child.buffers = tool.enough_by, buffers(exp)
+        child.enough_by, child.buffers, child.loads = tool.enough_by, buffers(exp), tool.loads
         longest = tools.expected_seconds(exp) + tool.latest(exp) + OVERTIME
         limit = asyncio.create_task(self._end_after(child, longest))
         child.done.add_done_callback(lambda _: limit.cancel())
@@ -340,29 +343,9 @@ class Service:
     # --- watching
 
     async def do_sampling(self, request: wire.Sampling) -> None:
-        if self.sampling:
-            self.sampling.cancel()
-            self.sampling = None
-            if time.monotonic() - self.sampled > SHORTEST:
-                self._say_sample()  # what has happened since the last full second
+        self.samples.end()
         if request.on:
-            self.sampler = host.Sampler()
-            self.sampler.start()
-            self.sampled = time.monotonic()
-            self.sampling = asyncio.create_task(self._sample(request.every))
-
-    async def _sample(self, every: float) -> None:
-        due = time.monotonic()
-        while True:
-            due += every
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            self._say_sample()
-            # an overloaded machine takes samples late, and two too close together say nothing
-            due += every * max(0.0, (time.monotonic() - due) // every)
-
-    def _say_sample(self) -> None:
-        seen, self.sampled = self.sampler.sample(), time.monotonic()
-        self.say(wire.RawSample(self.sampled, seen.cores, seen.memory_used, seen.nics, seen.retransmits))
+            self.samples.begin(request.every, request.windows_of)
 
     async def do_counters(self, request: wire.Counters) -> wire.CountersReply:
         return await asyncio.to_thread(self._counters, request)
@@ -384,9 +367,8 @@ class Service:
         queues = host.queues([name, *(m.name for m in members)])
         return wire.CountersReply(name, nic, host.tcp_counters(), starved, total, members, dropped, *queues)
 
-    async def do_sockets(self, request: wire.Sockets) -> wire.SocketsReply:
-        tell = host.windows if request.windows else host.sockets
-        found = await asyncio.to_thread(tell, wire.PORTS.start, wire.PORTS.stop - 1)
+    async def do_sockets(self, _: wire.Sockets) -> wire.SocketsReply:
+        found = await asyncio.to_thread(host.sockets, wire.PORTS.start, wire.PORTS.stop - 1)
         return wire.SocketsReply(host.sockets_source(), found)
 
     # --- what is not allowed

@@ -115,6 +115,7 @@ class Child:
         self.process = process
         self.say = say
         self.buffers = 0  # bytes that it may have taken for its buffers
+        self.loads = False  # whether it puts a load on the path
         self.held = 0  # bytes of the room that it has taken
         self._room = room
         self._finished: Finished | None = None

@@ -39,6 +39,7 @@ class Agent:
         self._busy: set[asyncio.Task[None]] = set()
         self._one = asyncio.Lock()  # for the answer that is on its way
         self._answering = 0  # its bytes
+        self._events: list[bytes] = []  # of one moment, which are sent together: each wakes whoever carries or reads it
         self._serving: asyncio.Task[Any] | None = None  # while it takes requests
         self._service = Service(self._say, caller, peer)
 
@@ -111,7 +112,12 @@ class Agent:
 
     def _say(self, event: wire.Event) -> None:
         """Send an event; a caller who leaves too much of what he asked for unread is served no more."""
-        self._send(wire.event(event))
+        if not self._events:
+            asyncio.get_running_loop().call_soon(self._send_events)
+        self._events.append(wire.event(event))
+
+    def _send_events(self) -> None:
+        self._send(b"")
         if self._writer and self._writer.transport.get_write_buffer_size() - self._answering > UNREAD:
             self._end()
 
@@ -122,6 +128,8 @@ class Agent:
             self._serving = None
 
     def _send(self, line: bytes) -> None:
-        if self._writer:
+        """Send a line behind the events that wait: what was said before it is read before it."""
+        together, self._events = b"".join((*self._events, line)), []
+        if self._writer and together:
             with contextlib.suppress(OSError, RuntimeError):
-                self._writer.write(line)
+                self._writer.write(together)

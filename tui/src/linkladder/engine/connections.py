@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from linkladder import wire
 from linkladder.engine.account import Watched
 from linkladder.engine.route import Side
-from linkladder.model import SocketsSeen, SocketStat, WindowSeen
+from linkladder.model import ESTABLISHED, SocketsSeen, SocketStat
 from linkladder.peer import PeerLost, Refused
-
-SILENT = 3  # seconds without a window after which an end is not asked again
 
 
 async def watch_connections(
     ends: Mapping[int, Side],
     watched: Mapping[int, Watched],
-    senders: Collection[int],
     ports: tuple[int, ...],
     begun: float,
     last: float,
 ) -> None:
-    """Read the senders' windows each second, and every end's counters at `last`, before the connections close.
+    """Read every end's connections at `last`, before they close.
 
     They are read half-way as well: a machine that has much else to do comes too late for the last look, and finds none.
     """
@@ -42,29 +38,10 @@ async def watch_connections(
         if ports:
             await asyncio.gather(*(count(number) for number in ends))
 
-    watching = [asyncio.create_task(_windows(ends[n], watched[n], ports, begun)) for n in senders] if ports else []
-    try:
-        await asyncio.sleep((begun + last) / 2 - time.monotonic())
-        await count_all()
-        await asyncio.sleep(last - time.monotonic())
-    finally:
-        for task in watching:
-            task.cancel()
+    await asyncio.sleep((begun + last) / 2 - time.monotonic())
     await count_all()
-
-
-async def _windows(side: Side, watched: Watched, ports: tuple[int, ...], begun: float) -> None:
-    """The sender's windows once a second, of a system that tells them where its tools do not."""
-    for second in itertools.count(1):
-        await asyncio.sleep(begun + second - time.monotonic())
-        t = round(time.monotonic() - begun, 3)
-        with contextlib.suppress(Refused, PeerLost):
-            ours = of_ports((await side.point.ask(wire.Sockets(True))).sockets, ports)
-            cwnds = tuple(s.cwnd_bytes for s in ours if s.cwnd_bytes is not None)
-            if cwnds:
-                watched.windows.append(WindowSeen(t, cwnds, tuple(s.ssthresh_bytes or 0 for s in ours)))
-        if second == SILENT and not watched.windows:
-            return
+    await asyncio.sleep(last - time.monotonic())
+    await count_all()
 
 
 def of_ports(sockets: tuple[SocketStat, ...], ports: tuple[int, ...]) -> tuple[SocketStat, ...]:
@@ -72,5 +49,5 @@ def of_ports(sockets: tuple[SocketStat, ...], ports: tuple[int, ...]) -> tuple[S
     return tuple(
         s
         for s in sockets
-        if s.state in ("", "ESTABLISHED") and (s.local_port in ports or s.remote_port in ports) and s.remote_port
+        if s.state in ("", ESTABLISHED) and (s.local_port in ports or s.remote_port in ports) and s.remote_port
     )

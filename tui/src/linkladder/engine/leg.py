@@ -19,7 +19,7 @@ from linkladder.peer import Refused
 from linkladder.phrases.cards import card_state, leaves_by_another, no_link
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
-LOOK = 0.5  # seconds between two looks at what its clients have come to
+LOOK = 1.5  # seconds after which it looks at its clients though nothing was heard of its ends
 SILENCE = 8.0  # seconds without a line from a tool that prints each second, while its end still sends samples
 PING_INTERVAL = 0.2  # seconds between the pings beside a load
 LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
@@ -60,6 +60,7 @@ class RunningLeg:
         self.last_client_began: float | None = (
             None  # when the last of its clients began to ask, where each goes on for it
         )
+        self.news = asyncio.Event()  # something was heard of its ends or tools: no timer wakes this process besides
         self.watchdog = False
         self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
@@ -237,6 +238,7 @@ class RunningLeg:
         """Wait until every client has ended, or until the watchdog ends it."""
         talks, ordered = self.tool.every_second, False
         while waiting := [c for c in clients if not c.exited.is_set()]:
+            self.news.clear()
             self.progressed()
             if gone := next((side for side in self.route.sides if side.point.lost), None):
                 await gone.point.ask(wire.Clock())  # the exception says how it was lost
@@ -253,13 +255,14 @@ class RunningLeg:
                 return
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(LOOK, max(0.01, limit - now))):
-                    await waiting[0].exited.wait()
+                    await self.news.wait()
 
     def note_sample(self, end: int) -> None:
         """Note that an end has just sent a sample."""
         for process in self.processes:
             if process.side.end == end:
                 process.note_silence()
+                self.news.set()
 
     async def end(self) -> None:
         await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))

@@ -166,8 +166,7 @@ class Trial:
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
             if loading:
-                sampling = wire.Sampling(True, self.outage.every)
-                await self._every_end(lambda number: self.ends[number].point.ask(sampling))
+                await self._every_end(self._sample)
             await self._every_leg(self._serve)
             starts = self._barrier()
             switching = self.outage.keep_time(loan, self.begun, lambda: first_second(self.legs))
@@ -307,9 +306,17 @@ class Trial:
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
     async def _watch_connections(self) -> None:
-        ports = tuple(port for leg in self.legs for port in leg.data_ports)
         last = self.begun + tools.expected_seconds(self.exp) - LOOK
-        await watch_connections(self.ends, self.watched, self._senders(), ports, self.begun, last)
+        await watch_connections(self.ends, self.watched, self._data_ports, self.begun, last)
+
+    async def _sample(self, number: int) -> None:
+        """Have the end tell of itself from now on; a sender of its connections' windows as well."""
+        ports = self._data_ports if number in self._senders() else ()
+        await self.ends[number].point.ask(wire.Sampling(True, self.outage.every, ports))
+
+    @property
+    def _data_ports(self) -> tuple[int, ...]:
+        return tuple(port for leg in self.legs for port in leg.data_ports)
 
     def _senders(self) -> set[int]:
         near = {leg.route.near.end for leg in self.legs if self.exp.direction is not Direction.REVERSE}
@@ -357,6 +364,8 @@ class Trial:
                 leg.note_sample(number)
             if not self.outage.shown(number, sample.t):
                 return
+            if event.windows:
+                self.watched[number].windows.append(replace(event.windows, t=sample.t))
             self.emit(Sampled(self.ends[number].name, sample))
             if not self.tool_reports and self.legs[0].clients:
                 for second in self.cards.take(number, sample, self.watched[number].card):
@@ -369,6 +378,8 @@ class Trial:
 
     def _take_output(self, leg: RunningLeg, process: Process, event: wire.Line | wire.Exited) -> None:
         process.news.set()
+        if process not in leg.pings:
+            leg.news.set()
         if isinstance(event, wire.Exited):
             process.exited.set()
             process.exited_alone = not process.ordered_to_end

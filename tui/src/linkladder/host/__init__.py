@@ -3,8 +3,8 @@
 Everything here only reads and needs no privilege; changes go through `linkladder.settings`. All counters and times are
 cumulative since boot, so the difference of two calls gives a rate. Every function may be called from a thread. Those
 used while a trial runs (`Sampler.sample`, `core_times`, `memory`, `nic_counters`, `queues`, `tcp_counters`,
-`starvation`) start no process on Linux; on FreeBSD only `queues`, `tcp_counters`, `sockets`, `windows` and the detail
-of `nic_counters` do. A value that the system does not tell is None, never a guess.
+`starvation`) start no process on Linux; on FreeBSD only `queues`, `tcp_counters` and the detail of `nic_counters` do. A
+value that the system does not tell is None, never a guess.
 
 `host.disks` and `host.switches` (disks, USB sticks, the appliance's switches) are only for the System screen and its
 commands, and are imported separately so that an agent starts faster.
@@ -15,7 +15,7 @@ and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl
@@ -119,9 +119,9 @@ def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
     return backend().sockets(first, last or first)
 
 
-def windows(first: int, last: int = 0) -> tuple[SocketStat, ...]:
-    """The congestion windows of these connections now; () on Linux, where iperf prints them itself."""
-    return backend().windows(first, last or first)
+def windows(ports: Collection[int]) -> tuple[SocketStat, ...]:
+    """The connections over these ports with their congestion windows; () on Linux, where iperf prints them itself."""
+    return backend().windows(ports)
 
 
 def sockets_source() -> str:

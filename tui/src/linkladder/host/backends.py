@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from functools import cache
 from typing import Protocol
 
@@ -26,7 +27,7 @@ class Backend(Protocol):
     def udp_dropped(self) -> int | None: ...
     def retransmits(self) -> int | None: ...  # cheap enough for every second
     def sockets(self, first: int, last: int) -> tuple[SocketStat, ...]: ...
-    def windows(self, first: int, last: int) -> tuple[SocketStat, ...]: ...
+    def windows(self, ports: Collection[int]) -> tuple[SocketStat, ...]: ...  # cheap enough for every second
     def listening(self, port: int, udp: bool, address: str) -> bool: ...
     def interface_of(self, address: str) -> str: ...
     def route(self, remote: str, local: str) -> tuple[str, str]: ...  # interface, gateway ('' when direct)

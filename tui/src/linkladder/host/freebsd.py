@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -136,22 +136,19 @@ class FreeBSD:
         return self._calls.retransmits()
 
     def sockets(self, first: int, last: int) -> tuple[SocketStat, ...]:
-        # without -W addresses are cut to a column's width, even in JSON
-        counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))
-        buffers = document(output(["netstat", "--libxo", "json", "-nxW", "-p", "tcp"]))
-        return text.sockets(counts, buffers, self._windows(), range(first, last + 1))
-
-    def windows(self, first: int, last: int) -> tuple[SocketStat, ...]:
         ports = range(first, last + 1)
-        listed = self._calls.windows(ports)  # each second of a trial: a process each would take a twentieth of a core
-        if listed is None:
-            found = self._windows()
-            return text.sockets(found, {}, found, ports)
-        return listed
+        listed = self._calls.connections(ports)  # by no process, as a trial runs
+        return self._by_netstat(ports) if listed is None else listed
 
-    def _windows(self) -> Any:
-        """Each connection's cwnd and ssthresh (-C) and TCP stack (-c), which the tools do not print on FreeBSD."""
-        return document(output(["netstat", "--libxo", "json", "-ncCW", "-p", "tcp"]))
+    def windows(self, ports: Collection[int]) -> tuple[SocketStat, ...]:
+        return self._calls.connections(ports) or ()  # a process each second would take a twentieth of a core
+
+    def _by_netstat(self, ports: range) -> tuple[SocketStat, ...]:
+        """Counts (-T), buffers (-x) and windows (-C), with -W, as addresses are cut to a column's width without it."""
+        counts, buffers, windows = (
+            document(output(["netstat", "--libxo", "json", words, "-p", "tcp"])) for words in ("-nTW", "-nxW", "-ncCW")
+        )
+        return text.sockets(counts, buffers, windows, ports)
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         found = document(output(["netstat", "--libxo", "json", "-anW", "-p", "udp" if udp else "tcp"]))

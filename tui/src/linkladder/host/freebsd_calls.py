@@ -7,12 +7,16 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from linkladder.model import SocketStat
 
-AF_LINK = 18
+INTERFACES = (ctypes.c_int * 6)(4, 17, 0, 18, 5, 0)  # CTL_NET, PF_ROUTE, 0, AF_LINK, NET_RT_IFLISTL, all
+MESSAGE = struct.Struct("<HBBiiHHHH")  # struct if_msghdrl up to ifm_data_off (net/if.h)
+RTM_IFINFO = 14
+NAME_AT = 8  # of struct sockaddr_dl, whose byte 5 is the name's length (net/if_dl.h)
 IFF_UP, IFF_LOOPBACK = 0x1, 0x8
 LINK_DATA = struct.Struct("6BHII15Q")  # struct if_data up to ifi_hwassist
 CLOCKINFO = struct.Struct("5i")  # hz, tick, spare, stathz, profhz
@@ -23,29 +27,12 @@ LIST = 64  # bytes of struct xinpgen, before and after the connections (netinet/
 CONNECTION = 744  # of struct xtcpcb, which keeps its form by spare fields (netinet/tcp_var.h)
 ENDS = struct.Struct(">2H16s16s")  # of struct in_endpoints: ports and addresses, the remote ones first
 WINDOWS = struct.Struct("<3I")  # t_snd_cwnd, t_snd_ssthresh, t_maxseg
-ENDS_AT, VERSION_AT, STACK_AT, CONGESTION_AT, STATE_AT, WINDOWS_AT = 260, 400, 408, 504, 568, 616
+COUNTS = struct.Struct("<i4x3i")  # t_state, t_sndzerowin, t_sndrexmitpack, t_rcvoopack
+RECEIVE_BUFFER_AT, SEND_BUFFER_AT = 188, 224  # sb_hiwat of so_rcv and so_snd
+ENDS_AT, VERSION_AT, STACK_AT, CONGESTION_AT, COUNTS_AT, WINDOWS_AT = 260, 400, 408, 504, 568, 616
 IPV6 = 2
 TCP_STATES = ("CLOSED", "LISTEN", "SYN_SENT", "SYN_RCVD", "ESTABLISHED", "CLOSE_WAIT", "FIN_WAIT_1", "CLOSING",
               "LAST_ACK", "FIN_WAIT_2", "TIME_WAIT")  # fmt: skip
-
-
-class _SockAddr(ctypes.Structure):
-    _fields_ = [("sa_len", ctypes.c_uint8), ("sa_family", ctypes.c_uint8)]
-
-
-class _IfAddrs(ctypes.Structure):
-    pass
-
-
-_IfAddrs._fields_ = [
-    ("ifa_next", ctypes.POINTER(_IfAddrs)),
-    ("ifa_name", ctypes.c_char_p),
-    ("ifa_flags", ctypes.c_uint),
-    ("ifa_addr", ctypes.POINTER(_SockAddr)),
-    ("ifa_netmask", ctypes.c_void_p),
-    ("ifa_dstaddr", ctypes.c_void_p),
-    ("ifa_data", ctypes.c_void_p),
-]
 
 
 @dataclass(frozen=True)
@@ -71,18 +58,25 @@ class Calls:
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
+        self._sizes: dict[str, int] = {}  # of what was read before, which is then read without asking for its size
 
     def raw(self, name: str) -> bytes | None:
         """A sysctl's bytes; None if there is no such sysctl."""
-        for _ in range(4):  # the value may grow between reading its size and reading it
-            size = ctypes.c_size_t(0)
-            if self._libc.sysctlbyname(name.encode(), None, ctypes.byref(size), None, ctypes.c_size_t(0)):
-                return None
-            buffer = ctypes.create_string_buffer(max(1, size.value))
-            if not self._libc.sysctlbyname(name.encode(), buffer, ctypes.byref(size), None, ctypes.c_size_t(0)):
-                return buffer.raw[: size.value]
+        return self._read(name, partial(self._libc.sysctlbyname, name.encode()))
+
+    def _read(self, name: str, call: Callable[..., int]) -> bytes | None:
+        for _ in range(4):  # the value may have grown
+            size = ctypes.c_size_t(self._sizes.get(name, 0))
+            if not size.value:
+                if call(None, ctypes.byref(size), None, ctypes.c_size_t(0)):
+                    return None
+                size.value = self._sizes[name] = max(1, size.value)
+            buffer = ctypes.create_string_buffer(size.value)
+            if not call(buffer, ctypes.byref(size), None, ctypes.c_size_t(0)):
+                return ctypes.string_at(buffer, size.value)
             if ctypes.get_errno() != errno.ENOMEM:
                 return None
+            self._sizes.pop(name, None)  # threads read at the same time
         return None
 
     def text(self, name: str) -> str:
@@ -101,9 +95,9 @@ class Calls:
         """Datagrams of both IP versions that were dropped because their socket was full, since boot."""
         return self._counter("net.inet.udp.stats", UDPSTAT_FULL)
 
-    def windows(self, ports: range) -> tuple[SocketStat, ...] | None:
-        """The windows of the TCP connections over these ports; None where the kernel lists them in another form."""
-        return windows(self.raw("net.inet.tcp.pcblist") or b"", ports)
+    def connections(self, ports: Collection[int]) -> tuple[SocketStat, ...] | None:
+        """The TCP connections over these ports; None where the kernel lists them in another form."""
+        return connections(self.raw("net.inet.tcp.pcblist") or b"", ports)
 
     def _counter(self, name: str, at: int) -> int | None:
         raw = self.raw(name) or b""
@@ -111,30 +105,42 @@ class Calls:
 
     def core_ticks(self) -> tuple[list[tuple[int, ...]], int]:
         """Each core's ticks by state, and ticks per second."""
-        raw, clock = self.raw("kern.cp_times") or b"", self.raw("kern.clockrate")
-        hertz = 128
-        if clock and len(clock) >= CLOCKINFO.size:
-            hz, _, _, stathz, _ = CLOCKINFO.unpack_from(clock)
-            hertz = stathz or hz or hertz
-        count = self.number("hw.ncpu") or os.cpu_count() or 1
+        raw = self.raw("kern.cp_times") or b""
         longs = struct.unpack(f"<{len(raw) // 8}q", raw[: len(raw) // 8 * 8])
         cores = [tuple(longs[i : i + STATES]) for i in range(0, len(longs) - STATES + 1, STATES)]
-        return cores[:count], hertz  # the kernel's table has room for more cores than exist
+        return cores[: self._cores], self._hertz  # the kernel's table has room for more cores than exist
 
-    def links(self) -> Iterator[Link]:
-        """Yield every interface with its counters, read by getifaddrs."""
-        first = ctypes.POINTER(_IfAddrs)()
-        if self._libc.getifaddrs(ctypes.byref(first)):
-            return
-        try:
-            entry = first
-            while entry:
-                one = entry.contents
-                if one.ifa_addr and one.ifa_data and one.ifa_addr.contents.sa_family == AF_LINK:
-                    yield link(one.ifa_name.decode(), one.ifa_flags, ctypes.string_at(one.ifa_data, LINK_DATA.size))
-                entry = one.ifa_next
-        finally:
-            self._libc.freeifaddrs(first)
+    @cached_property
+    def _cores(self) -> int:
+        return self.number("hw.ncpu") or os.cpu_count() or 1
+
+    @cached_property
+    def _hertz(self) -> int:
+        clock = self.raw("kern.clockrate") or b""
+        if len(clock) < CLOCKINFO.size:
+            return 128
+        hz, _, _, stathz, _ = CLOCKINFO.unpack_from(clock)
+        return stathz or hz or 128
+
+    def links(self) -> list[Link]:
+        """Every interface with its counters."""
+        call = partial(self._libc.sysctl, INTERFACES, ctypes.c_uint(len(INTERFACES)))
+        return links(self._read("the interfaces", call) or b"")
+
+
+def links(raw: bytes) -> list[Link]:
+    """What the kernel's list of interfaces tells of each."""
+    found, at = [], 0
+    while at + MESSAGE.size <= len(raw):
+        length, _, kind, _, flags, _, _, head, data_at = MESSAGE.unpack_from(raw, at)
+        one = raw[at : at + length]
+        if length < MESSAGE.size or len(one) < length:
+            break
+        if kind == RTM_IFINFO and data_at + LINK_DATA.size <= length and head + NAME_AT <= length:
+            name = one[head + NAME_AT : head + NAME_AT + one[head + 5]].decode("ascii", "replace")
+            found.append(link(name, flags, one[data_at:]))
+        at += length
+    return found
 
 
 def link(name: str, flags: int, data: bytes) -> Link:
@@ -145,7 +151,7 @@ def link(name: str, flags: int, data: bytes) -> Link:
     return Link(name, flags, mtu, baudrate, ipackets, ierrors, opackets, oerrors, ibytes, obytes, iqdrops, oqdrops)
 
 
-def windows(raw: bytes, ports: range) -> tuple[SocketStat, ...] | None:
+def connections(raw: bytes, ports: Collection[int]) -> tuple[SocketStat, ...] | None:
     """What net.inet.tcp.pcblist tells of the connections over these ports; None if it has another form."""
     found = []
     if (at := int.from_bytes(raw[:8], "little")) != LIST:
@@ -156,7 +162,8 @@ def windows(raw: bytes, ports: range) -> tuple[SocketStat, ...] | None:
             return None
         remote_port, local_port, remote, local = ENDS.unpack_from(one, ENDS_AT)
         if remote_port and (local_port in ports or remote_port in ports):  # one that listens has no other end
-            v6, state = one[VERSION_AT] & IPV6, int.from_bytes(one[STATE_AT : STATE_AT + 4], "little")
+            v6 = one[VERSION_AT] & IPV6
+            state, stalls, resent, disordered = COUNTS.unpack_from(one, COUNTS_AT)
             cwnd, ssthresh, mss = WINDOWS.unpack_from(one, WINDOWS_AT)
             found.append(
                 SocketStat(
@@ -164,7 +171,12 @@ def windows(raw: bytes, ports: range) -> tuple[SocketStat, ...] | None:
                     local_port,
                     _address(remote, v6),
                     remote_port,
-                    state=TCP_STATES[state] if state < len(TCP_STATES) else "",
+                    state=TCP_STATES[state] if 0 <= state < len(TCP_STATES) else "",
+                    retransmits=resent,
+                    out_of_order=disordered,
+                    zero_window=stalls,
+                    send_buffer=_whole(one, SEND_BUFFER_AT),
+                    receive_buffer=_whole(one, RECEIVE_BUFFER_AT),
                     cwnd_bytes=cwnd,
                     ssthresh_bytes=ssthresh,
                     mss=mss,
@@ -179,6 +191,10 @@ def windows(raw: bytes, ports: range) -> tuple[SocketStat, ...] | None:
 def _address(raw: bytes, v6: int) -> str:
     """An IPv4 address is in the last of the 16 bytes."""
     return socket.inet_ntop(socket.AF_INET6, raw) if v6 else socket.inet_ntop(socket.AF_INET, raw[12:])
+
+
+def _whole(raw: bytes, at: int) -> int:
+    return int.from_bytes(raw[at : at + 4], "little")
 
 
 def _name(raw: bytes, at: int, size: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Collection
 from dataclasses import replace
 
 from linkladder.host import addresses, linux_text
@@ -117,7 +118,7 @@ class Linux:
         wanted = ["(", *near, "or", *far, ")"]
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
 
-    def windows(self, first: int, last: int) -> tuple[SocketStat, ...]:
+    def windows(self, ports: Collection[int]) -> tuple[SocketStat, ...]:
         return ()  # on Linux iperf prints them itself
 
     def listening(self, port: int, udp: bool, address: str) -> bool:

@@ -24,6 +24,7 @@ from linkladder.model.asked import (
     Strength,
 )
 from linkladder.model.hosts import (
+    ESTABLISHED,
     LEFT_OUT,
     LONG,
     SHORTENED,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUNDLES",
+    "ESTABLISHED",
     "FEWEST_CARDS",
     "KERNEL",
     "LEFT_OUT",

@@ -173,6 +173,9 @@ class TcpCounters:
     needless_bytes: int | None = None  # of those, as FreeBSD counts the reports (dsacks) and their bytes, no segments
 
 
+ESTABLISHED = "ESTABLISHED"  # the state of a connection that carries data
+
+
 @dataclass(frozen=True)
 class SocketStat:
     """One TCP connection; None where the system does not tell."""

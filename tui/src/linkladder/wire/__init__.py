@@ -71,7 +71,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 16  # the version, which must be the same at both ends
+PROTOCOL = 17  # the version, which must be the same at both ends
 
 __all__ = [
     "IDLE_LIMIT",

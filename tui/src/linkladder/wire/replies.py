@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from linkladder.model import CoreLoad, NicCounters, QueueCounters, SocketStat, TcpCounters
+from linkladder.model import CoreLoad, NicCounters, QueueCounters, SocketStat, TcpCounters, WindowSeen
 from linkladder.tools import ToolVersions
 
 
@@ -133,6 +133,7 @@ class RawSample:
     memory_used: int
     nics: tuple[NicCounters, ...] = ()
     retransmits: int | None = None
+    windows: WindowSeen | None = None  # at the same moment, of a system that tells them
 
 
 @dataclass(frozen=True)

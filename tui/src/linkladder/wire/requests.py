@@ -9,6 +9,7 @@ from linkladder.codec import CodecError, from_json
 from linkladder.model import Experiment, HostFacts, Setting
 from linkladder.tools import Layout
 from linkladder.wire.limits import (
+    PORTS,
     Refused,
     check_address,
     check_experiment,
@@ -308,9 +309,13 @@ class Sampling(Request[None], verb="sampling"):
 
     on: bool
     every: float = 1.0  # seconds
+    windows_of: tuple[int, ...] = ()  # ports of connections whose congestion windows each sample tells as well
 
     def check(self) -> None:
         check_range(self.every, "every", 0.1, 1)
+        check_range(len(self.windows_of), "windows_of", 0, len(PORTS))
+        for port in self.windows_of:
+            check_range(port, "windows_of", PORTS.start, PORTS.stop - 1)
 
 
 @dataclass(frozen=True)
@@ -329,5 +334,3 @@ class Counters(Request[CountersReply], verb="counters"):
 @dataclass(frozen=True)
 class Sockets(Request[SocketsReply], verb="sockets"):
     """Ask what the system counts for each TCP connection of the test."""
-
-    windows: bool = False  # only the congestion windows
