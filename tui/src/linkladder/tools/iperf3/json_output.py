@@ -20,9 +20,7 @@ MOST = 1 << 60  # the most bytes that one entry may have
 MOST_BROKEN = 200  # parts that are not whole, after which no more is read
 AFTERWARDS = 0.019  # share of the datagrams that may come after the last second was closed
 LATENESS = 0.25  # seconds by which a busy end may close a second too late, as its timer and its sending share a thread
-UNPRINTED = (
-    0.1  # seconds, a tenth of a second: what is shorter and has no bytes is not printed (interval_ok in iperf_api.c)
-)
+UNPRINTED = 0.1  # seconds; a shorter span without bytes is not printed (interval_ok in iperf_api.c)
 Record = dict[str, Any]
 
 
