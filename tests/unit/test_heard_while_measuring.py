@@ -191,7 +191,7 @@ async def test_what_is_said_at_one_moment_is_sent_together_and_before_the_next_a
 async def test_lines_of_a_ping_bring_no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five a second would be five samples."""
     service, beside = Service(lambda event: None), list[int]()
-    monkeypatch.setattr(service.samples, "beside_a_line", lambda: beside.append(1))
+    monkeypatch.setattr(service, "samples", SimpleNamespace(beside_a_line=lambda: beside.append(1)))
     children = {number: SimpleNamespace(loads=loads) for number, loads in ((1, True), (2, False))}
     monkeypatch.setattr(service, "children", children)
     for event in (wire.Line(1, ("x",)), wire.Line(2, ("x",)), wire.Line(3, ("x",)), wire.Exited(1)):

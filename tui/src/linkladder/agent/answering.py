@@ -8,18 +8,20 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children, Gate, Turn, buffers
-from linkladder.agent.sampling import Samples
 from linkladder.agent.targets import Caller, Targets, announced, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import Affinity, Experiment, HostFacts
+
+if TYPE_CHECKING:
+    from linkladder.agent.sampling import Samples
 
 R = TypeVar("R")
 LONGEST_WAIT = 5.0  # how many seconds in advance a client's start may be requested
@@ -43,7 +45,7 @@ class Service:
         self.listener: ProbeListener | None = None
         self.awaited = ("", "")  # the listener's address, and whose knock it is for
         self.listening = asyncio.Lock()
-        self.samples = Samples(say)
+        self.samples: Samples | None = None  # once a trial has asked for them
         self.single: set[str] = set()  # cards known to be no bundle; emptied when the machine is changed
         self.versions: dict[str, str] | None = None
 
@@ -55,7 +57,8 @@ class Service:
 
     def _tell(self, event: wire.Line | wire.Exited) -> None:
         self.say(event)
-        if isinstance(event, wire.Line) and event.process in self.children and self.children[event.process].loads:
+        known = isinstance(event, wire.Line) and event.process in self.children
+        if self.samples and known and self.children[event.process].loads:
             self.samples.beside_a_line()
 
     async def close(self) -> None:
@@ -284,7 +287,8 @@ class Service:
 
     async def do_cancel(self, _: wire.Cancel) -> None:
         self.turn.trial += 1
-        self.samples.end()
+        if self.samples:
+            self.samples.end()
         await self.children.stop_all()
         self._open_gate()
         self.firewall.trial_over()
@@ -343,8 +347,12 @@ class Service:
     # --- watching
 
     async def do_sampling(self, request: wire.Sampling) -> None:
-        self.samples.end()
+        if self.samples:
+            self.samples.end()
         if request.on:
+            from linkladder.agent.sampling import Samples  # imported late, so that an agent starts faster
+
+            self.samples = Samples(self.say)
             self.samples.begin(request.every, request.windows_of)
 
     async def do_counters(self, request: wire.Counters) -> wire.CountersReply:
