@@ -5,13 +5,17 @@ best of them, in the lab and between machines.
 from __future__ import annotations
 
 import json
+import math
 import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from linkladder.judge.stats import half_width
+
 WARMUP, SECONDS, PORT = 1, 3, 5299
-BEST, ROUNDS = 3, 4  # how many go on after the first look, and how often each is then measured
+BEST, LOOKS = 3, 2  # how many go on after the first look, and how often each is then looked at to choose one
+TURNS = 12  # in which that one and ours are compared
 OPTIONS: dict[str, tuple[list[str], ...]] = {
     "iperf": (
         [],
@@ -80,42 +84,61 @@ def received(tool: str, sender: str, receiver: str) -> float:
 
 @dataclass(frozen=True)
 class Beside:
-    """What our setting carried and what the best others did, measured in turn."""
+    """What our setting carried and what the strongest of the others did, measured in turn."""
 
     ours: tuple[float, ...]
-    others: dict[str, tuple[float, ...]]
-    first: dict[str, float]  # the one look at each by which the best were chosen; it counts for nothing else
-
-    @property
-    def best(self) -> str:
-        return max(self.others, key=lambda name: statistics.median(self.others[name]))
+    best: str
+    alone: tuple[float, ...]  # of the best one, each beside ours of the same turn
+    first: dict[str, tuple[float, ...]]  # the looks at each by which the best was chosen; they count for nothing else
 
     @property
     def ratio(self) -> float:
-        return statistics.median(self.ours) / statistics.median(self.others[self.best])
+        """The geometric mean of the turns' ratios."""
+        return math.exp(statistics.fmean(self._logarithms))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the ratio is with 95 % confidence, by Student's t of the turns."""
+        reach = half_width(self._logarithms) or math.inf
+        return self.ratio * math.exp(-reach), self.ratio * math.exp(reach)
+
+    @property
+    def _logarithms(self) -> list[float]:
+        return [math.log(mine / other) for mine, other in zip(self.ours, self.alone, strict=True)]
 
     def __str__(self) -> str:
-        lines = [f"{name:<24} first look {bps / 1e9:6.2f} Gb/s" for name, bps in self.first.items()]
-        for name, values in (("ours", self.ours), *self.others.items()):
-            lines.append(f"{name:<24} {' '.join(f'{value / 1e9:6.2f}' for value in values)} Gb/s")
-        return "\n".join([*lines, f"{self.ratio:.3f} of the best alone: {self.best}"])
+        low, high = self.interval
+        return "\n".join(
+            [
+                *(f"{name:<24} looks {_rates(looks)}" for name, looks in self.first.items()),
+                f"{'ours':<24} {_rates(self.ours)}",
+                f"{self.best:<24} {_rates(self.alone)}",
+                f"{self.ratio:.3f} ({low:.3f} to {high:.3f}) of the best alone: {self.best}",
+            ]
+        )
+
+
+def _rates(values: Sequence[float]) -> str:
+    return " ".join(f"{value / 1e9:6.2f}" for value in values) + " Gb/s"
 
 
 def side_by_side(tools: Sequence[str], ours: Callable[[], float], alone: Callable[[str, list[str]], float]) -> Beside:
-    """One look at every tool with all its options, then the best of them and ours in turn, there and back.
+    """One look at every tool with all its options, more at the best of them, then the strongest and ours in turn.
 
-    Only the later figures are compared: the largest of many single looks is large by chance, too.
+    Only the turns are compared: what was chosen as the largest of several figures is large by chance, too.
     """
     settings = {" ".join([tool, *options]): (tool, options) for tool in tools for options in OPTIONS[tool]}
-    first = {name: alone(*setting) for name, setting in settings.items()}
-    best = sorted(first, key=lambda name: -first[name])[:BEST]
+    first = {name: [alone(*setting)] for name, setting in settings.items()}
+    better = sorted(first, key=lambda name: -first[name][0])[:BEST]
+    for name in [*better, *reversed(better)] * (LOOKS // 2):
+        first[name].append(alone(*settings[name]))
+    best = max(better, key=lambda name: statistics.fmean(first[name][1:]))
     mine: list[float] = []
-    others: dict[str, list[float]] = {name: [] for name in best}
-    for number in range(ROUNDS):
-        turn = ["", *best]
-        for name in turn if number % 2 == 0 else reversed(turn):
-            if name:
-                others[name].append(alone(*settings[name]))
-            else:
+    others: list[float] = []
+    for number in range(TURNS):
+        for is_ours in (number % 2 == 0, number % 2 == 1):
+            if is_ours:
                 mine.append(ours())
-    return Beside(tuple(mine), {name: tuple(values) for name, values in others.items()}, first)
+            else:
+                others.append(alone(*settings[best]))
+    return Beside(tuple(mine), best, tuple(others), {name: tuple(looks) for name, looks in first.items()})

@@ -51,6 +51,7 @@ def ours(lab: Lab, rung: str, folder: Path) -> float:
     document = from_json(Document, json.loads(done.stdout))
     print(*(f"  {note}" for note in document.run.notes), sep="\n", file=sys.stderr)
     (trial,) = document.rungs[0].experiments[0].trials
+    assert trial.ok, trial.reason
     return trial.goodput_bps
 
 
