@@ -21,6 +21,7 @@ FEWEST = 4  # settings to choose from, before a final is worth its time
 ENOUGH = 5  # looks at one
 CLOSE = 0.85  # what carries so much of the best one's rate may be the stronger of the two
 MARGIN = 1.05  # by which a setting must be ahead of the default: less may be chance, and the default is known best
+HURRIED = 1.2  # by which one must be ahead of what works least a byte, where looks are slow and each has had one
 DEFAULT = Generator()
 Versions = tuple[ToolVersions, ToolVersions]  # of a path's two ends
 
@@ -62,7 +63,8 @@ async def search(
     The last way, which works least a byte, is looked at first: on a slow machine there may be time for no other. A look
     that might not end in time is not begun; the time that the final takes is kept back for it. Where looks are so slow
     that a final would leave next to none to choose from, more settings are looked at instead: the default, then from
-    the last on.
+    the last on. A machine with such looks is slow, so what works least a byte is likely the strongest, and is taken if
+    none is well ahead of it.
     """
     seen: dict[Generator, list[float]] = {}
     began, longest = clock(), 0.0
@@ -76,27 +78,30 @@ async def search(
             seen.setdefault(one, []).append(await look(one))
             longest = max(longest, clock() - at)
 
+    def ranked() -> list[Looked]:
+        return _ranked(seen, preferred, margin)
+
     default, kept_back = replace(DEFAULT, streams=streams[0]), FINALISTS + 1
+    preferred, margin = default, MARGIN
     first, *others = (replace(one, streams=streams[0]) for one in (*ways[-1:], *ways[:-1]))
     await try_all([first], 0)
     if longest * (FEWEST + kept_back) > limit:
         others, kept_back = [*others[:1], *others[:0:-1]], 0
+        preferred, margin = first, HURRIED
     await try_all(others, kept_back)
-    better = _ranked(seen, default)[: math.ceil(len(ways) / 3)]
+    better = ranked()[: math.ceil(len(ways) / 3)]
     await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), kept_back)
-    final = [one.generator for one in _ranked(seen, default)[:FINALISTS]]
+    final = [one.generator for one in ranked()[:FINALISTS]]
     await try_all(dict.fromkeys((*final, default)) if default in seen else final, 0)
-    while clock() - began + longest <= limit and (next_one := _least_known(_ranked(seen, default))):
+    while clock() - began + longest <= limit and (next_one := _least_known(ranked())):
         await try_all([next_one], 0)
-    return Strength(
-        tuple(_ranked(seen, default)), round(clock() - began, 1), datetime.now(UTC).isoformat(timespec="seconds")
-    )
+    return Strength(tuple(ranked()), round(clock() - began, 1), datetime.now(UTC).isoformat(timespec="seconds"))
 
 
-def _ranked(seen: Mapping[Generator, Sequence[float]], default: Generator) -> list[Looked]:
-    """Those that carried anything, the strongest first; the default before what is ahead of it by chance."""
+def _ranked(seen: Mapping[Generator, Sequence[float]], preferred: Generator, margin: float) -> list[Looked]:
+    """Those that carried anything, the strongest first; the preferred before what is ahead of it by chance."""
     means = {one: statistics.fmean(rates) for one, rates in seen.items() if min(rates) > 0}
-    worth = {one: bps * (MARGIN if one == default else 1.0) for one, bps in means.items()}
+    worth = {one: bps * (margin if one == preferred else 1.0) for one, bps in means.items()}
     return [Looked(one, means[one], len(seen[one])) for one in sorted(means, key=lambda one: -worth[one])]
 
 

@@ -49,6 +49,8 @@ def found_strength(found: Strength, on: str = "", failed: Sequence[str] = ()) ->
     default = next((one for one in found.looked if one.generator.of(_PLAIN) == _plain(one.generator.streams)), None)
     if default and default is not found.looked[0]:
         said += f"; {generator(default.generator)} {units.rate(default.bps)}"
+        if default.bps > found.looked[0].bps:
+            said += ", which may be chance after so few looks"
     if failed:
         said += f"; {units.plural(len(failed), 'look')} failed, the first: {failed[0]}"
     return f"{said}; it took {found.seconds:.0f} s"
