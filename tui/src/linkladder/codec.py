@@ -55,11 +55,10 @@ def to_json(value: Any) -> Any:
 
 def text(value: Any) -> str:
     """The JSON text, in one line, of a value with records; the same as of `to_json`, but without building its dicts."""
-    tight = (",", ":")
     try:
-        return json.dumps(value, default=_shallow, allow_nan=False, separators=tight)
+        return _ENCODER.encode(value)
     except ValueError:  # such as NaN, which JSON does not have
-        return json.dumps(to_json(value), separators=tight)
+        return _ENCODER.encode(to_json(value))
 
 
 def _shallow(value: Any) -> Any:
@@ -68,6 +67,9 @@ def _shallow(value: Any) -> Any:
     if (names := _names(kind)) is not None:
         return {name: getattr(value, name) for name in names}
     return to_json(value)
+
+
+_ENCODER = json.JSONEncoder(default=_shallow, allow_nan=False, separators=(",", ":"))  # once, as lines come each second
 
 
 @cache

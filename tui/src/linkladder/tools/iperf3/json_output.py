@@ -109,13 +109,15 @@ def _single(pairs: list[tuple[str, Any]]) -> Record:
     return made
 
 
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=_single)
+
+
 def _events(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     """The (kind, data) pairs of both forms; text that is not JSON is added to `foreign`."""
-    decoder, at = json.JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=_single), 0
-    failed = 0
+    at = failed = 0
     while (at := text.find("{", at)) >= 0:
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             line_end = text.find("\n", at)
             line_end = len(text) if line_end < 0 else line_end

@@ -17,6 +17,8 @@ class Intervals(Live):
         back = Direction.REVERSE if where.client == End.NEAR else Direction.FORWARD
         to_server = Direction.FORWARD if where.client == End.NEAR else Direction.REVERSE
         self._way = to_server if server else back
+        other = to_server if self._way is back else back
+        self._receives = exp.direction is not other  # the seconds of one that only sends are not shown
         self._start = ""
         self._reached = 0.0
         self._ended = False
@@ -31,7 +33,7 @@ class Intervals(Live):
             self._ended = True
         elif line.startswith('{"event":"start"'):
             self._start = start_in_short(line)
-        elif line.startswith('{"event":"interval"') and self._start:
+        elif self._receives and line.startswith('{"event":"interval"') and self._start:
             return self._seconds(parse(f"{self._start}\n{line}").output)
         return []
 
