@@ -157,12 +157,12 @@ async def test_looks_that_a_starved_machine_missed_are_not_made_up_for(monkeypat
             clock[0] += seconds
             back()
 
-    monkeypatch.setattr(sampling, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(sampling, "time", SimpleNamespace(monotonic=lambda: clock[0], process_time=lambda: 0.0))
     monkeypatch.setattr(sampling, "asyncio", SimpleNamespace(get_running_loop=Loop))
     samples = Samples(lambda event: None)
     monkeypatch.setattr(samples, "_send", look)
     with pytest.raises(Over):
-        samples.begin(0.1, ())
+        samples.begin(wire.Sampling(True, 0.1))
     assert taken == [0.1, 0.2, 0.3, 1.4, 1.5, 1.6]
 
 

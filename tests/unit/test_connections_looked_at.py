@@ -1,4 +1,4 @@
-"""A trial's connections are read before they close, and half-way too, should the machine come too late for that."""
+"""A trial's connections are seen before they close: with the samples of an end, or by asking it, half-way too."""
 
 from __future__ import annotations
 
@@ -8,53 +8,82 @@ from typing import Any, cast
 import pytest
 
 from linkladder import wire
+from linkladder.engine import connections as looking
 from linkladder.engine.account import Watched
-from linkladder.engine.connections import watch_connections
+from linkladder.engine.connections import Connections
 from linkladder.engine.route import Side
-from linkladder.model import SocketStat
+from linkladder.model import SocketsSeen, SocketStat
 from linkladder.peer import EndPoint, PeerLost
 
 PORT = 5301
+AWAY = 500.0  # seconds by which the end's clock is ahead
 
 
-def connection(sent: int) -> SocketStat:
-    return SocketStat("10.0.0.1", 40000, "10.0.0.2", PORT, "ESTABLISHED", sent_bytes=sent)
+def connection(sent: int, port: int = PORT) -> SocketStat:
+    return SocketStat("10.0.0.1", 40000, "10.0.0.2", port, "ESTABLISHED", sent_bytes=sent)
 
 
 class End:
-    """Whose system shows these bytes at each look; None if the connection is closed by then, -1 if the end is lost."""
+    """Whose system shows these bytes at each look; None if the connection is closed by then, -1 if the end is lost.
 
-    def __init__(self, *looks: int | None) -> None:
-        self.looks = list(looks)
+    One that looks by itself tells `seen` at the end.
+    """
 
-    async def ask(self, request: wire.Request[Any]) -> wire.SocketsReply:
-        sent = self.looks.pop(0)
+    def __init__(self, *looks: int | None, seen: wire.SocketsReply | None = None) -> None:
+        self.looks, self.seen, self.asked = list(looks), seen, list[wire.Request[Any]]()
+
+    async def ask(self, request: wire.Request[Any]) -> Any:
+        self.asked.append(request)
+        if isinstance(request, wire.Sampling):
+            return wire.SamplingReply(self.seen)
+        sent, now = self.looks.pop(0), time.monotonic() + AWAY
         if sent == -1:
             raise PeerLost("gone")
-        return wire.SocketsReply("ss", () if sent is None else (connection(sent),))
+        return wire.SocketsReply(now, "ss", () if sent is None else (connection(sent),))
+
+
+def connections(end: End, watched: Watched, ports: tuple[int, ...] = (PORT,)) -> Connections:
+    side = Side(0, cast(EndPoint, end), "near", "10.0.0.1", "eth0")
+    return Connections({0: side}, {0: watched}, {0: AWAY}, ports)
 
 
 @pytest.mark.parametrize(
     ("looks", "sent", "when"),
-    [((50, 90), 90, 0.4), ((50, None), 50, 0.2), ((None, 90), 90, 0.4), ((None, None), None, 0.2), ((50, -1), 50, 0.2)],
+    [((50, 90), 90, 0.5), ((50, None), 50, 0.2), ((None, 90), 90, 0.5), ((None, None), None, 0.2), ((50, -1), 50, 0.2)],
     ids=["both", "too late", "connected late", "never", "lost"],
 )
 async def test_the_last_look_counts_unless_it_came_too_late(
-    looks: tuple[int | None, ...], sent: int | None, when: float
+    looks: tuple[int | None, ...], sent: int | None, when: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end, watched = End(*looks), {0: Watched("near")}
-    side = Side(0, cast(EndPoint, end), "near", "10.0.0.1", "eth0")
-    begun = time.monotonic()
-    await watch_connections({0: side}, watched, (PORT,), begun, begun + 0.4)
-    seen = watched[0].sockets
+    monkeypatch.setattr(looking, "LOOK", 0.1)
+    end, watched = End(*looks), Watched("far")
+    these, begun = connections(end, watched), time.monotonic()
+    await these.sample(0, 1.0, sends=False, at_once=False)
+    await these.ask(begun, 0.6)
+    await these.sample_no_more(0, begun)
+    seen = watched.sockets
     assert seen and not end.looks
     assert [s.sent_bytes for s in seen.sockets] == ([] if sent is None else [sent])
-    assert seen.t >= when  # what was counted is of that moment
+    assert when <= seen.t < when + 0.15  # what was counted is of that moment
 
 
-async def test_a_trial_without_connections_asks_nobody() -> None:
-    end, watched = End(), {0: Watched("near")}
-    begun = time.monotonic()
-    side = Side(0, cast(EndPoint, end), "near", "10.0.0.1", "eth0")
-    await watch_connections({0: side}, watched, (), begun, begun + 0.1)
-    assert watched[0].sockets is None
+async def test_an_end_that_looks_by_itself_is_asked_nothing_meanwhile() -> None:
+    """A question wakes both ends, which takes from what is measured."""
+    begun, watched = time.monotonic(), Watched("near")
+    seen = wire.SocketsReply(begun + AWAY + 3.2, "netstat", (connection(70), connection(5, port=22)))
+    end = End(seen=seen)
+    these = connections(end, watched)
+    await these.sample(0, 1.0, sends=True, at_once=True)
+    await these.ask(begun, 60.0)
+    await these.sample_no_more(0, begun)
+    assert end.asked == [wire.Sampling(True, 1.0, (), (PORT,), True, True), wire.Sampling(False)]
+    assert watched.sockets == SocketsSeen(3.2, "netstat", (connection(70),))
+
+
+async def test_a_trial_without_connections_asks_for_none() -> None:
+    end, watched = End(), Watched("near")
+    these, begun = connections(end, watched, ports=()), time.monotonic()
+    await these.sample(0, 1.0, sends=False, at_once=False)
+    await these.ask(begun, 60.0)
+    assert [type(one) for one in end.asked] == [wire.Sampling]
+    assert watched.sockets is None

@@ -73,6 +73,28 @@ async def test_a_far_end_that_starts_many_tools_is_slow_and_not_lost(monkeypatch
     await far.close()
 
 
+async def test_the_channel_is_kept_open_only_while_nothing_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: File
+) -> None:
+    """A question in mid-trial wakes both ends, which takes from what is measured."""
+    monkeypatch.setattr(ends.wire, "KEEPALIVE", 0.4)
+    heard = tmp_path / "heard"
+    echo = (
+        f"import json, sys; sys.stdin.readline(); print({HELLO!r}, end='', flush=True)\n"
+        f"for line in sys.stdin:\n    open({str(heard)!r}, 'a').write(json.loads(line)['verb'] + ' ')\n"
+        "    print(json.dumps({'id': json.loads(line)['id'], 'ok': {'now': 1.0, 'wall': 1.0}}), flush=True)"
+    )
+    heard.touch()
+    far = await ends.FarEnd.open("beta", [sys.executable, "-c", echo])
+    for _ in range(8):
+        await asyncio.sleep(0.1)
+        await far.ask(wire.Unlisten())
+    assert set(heard.read_text().split()) == {"unlisten"}
+    await asyncio.sleep(1.0)
+    assert heard.read_text().split()[8:] in (["clock"], ["clock"] * 2)
+    await far.close()
+
+
 def answering(reply: str) -> list[str]:
     """An agent that gives this answer to the first question, and is silent then."""
     return [sys.executable, "-c", f"import sys; sys.stdin.readline(); print({reply!r}, flush=True); sys.stdin.read()"]

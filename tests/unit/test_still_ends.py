@@ -56,16 +56,16 @@ async def test_a_tool_is_silent_only_while_its_end_tells_of_itself(
     waiting = asyncio.create_task(leg._wait(leg.clients, time.monotonic() + 30))
     if still:
         await asyncio.sleep(1.0)
-        leg.note_sample(0)
+        leg.note_sample(0, time.monotonic())
         await asyncio.sleep(0.05)
         assert not waiting.done()
         leg.clients[0].exited.set()
     while not waiting.done():
-        leg.note_sample(1)
-        leg.note_sample(0)
+        leg.note_sample(1, time.monotonic())
+        leg.note_sample(0, time.monotonic())
         await asyncio.sleep(0.05)
     assert leg.watchdog != still
-    leg.clients[0].note_line()
+    leg.clients[0].note_line(time.monotonic())
     assert leg.clients[0].quiet == 0
 
 

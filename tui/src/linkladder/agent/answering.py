@@ -55,6 +55,11 @@ class Service:
         with self.turn.carrying_out() if request.held else contextlib.nullcontext():
             return await method(request)
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether what the tools print may be told later."""
+        return self.samples is not None and self.samples.may_wait
+
     def _tell(self, event: wire.Line | wire.Exited) -> None:
         self.say(event)
         known = isinstance(event, wire.Line) and event.process in self.children
@@ -346,14 +351,15 @@ class Service:
 
     # --- watching
 
-    async def do_sampling(self, request: wire.Sampling) -> None:
+    async def do_sampling(self, request: wire.Sampling) -> wire.SamplingReply:
         if self.samples:
             self.samples.end()
         if request.on:
             from linkladder.agent.sampling import Samples  # imported late, so that an agent starts faster
 
             self.samples = Samples(self.say)
-            self.samples.begin(request.every, request.windows_of)
+            self.samples.begin(request)
+        return wire.SamplingReply(self.samples.connections if self.samples else None)
 
     async def do_counters(self, request: wire.Counters) -> wire.CountersReply:
         return await asyncio.to_thread(self._counters, request)
@@ -376,8 +382,9 @@ class Service:
         return wire.CountersReply(name, nic, host.tcp_counters(), starved, total, members, dropped, *queues)
 
     async def do_sockets(self, _: wire.Sockets) -> wire.SocketsReply:
+        now = time.monotonic()
         found = await asyncio.to_thread(host.sockets, wire.PORTS.start, wire.PORTS.stop - 1)
-        return wire.SocketsReply(host.sockets_source(), found)
+        return wire.SocketsReply(now, host.sockets_source(), found)
 
     # --- what is not allowed
 

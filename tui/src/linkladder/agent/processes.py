@@ -148,7 +148,7 @@ class Child:
             if live:
                 *lines, rest = (rest + data.decode("utf-8", "replace"))[-65536:].split("\n")
                 if lines:
-                    self.say(Line(self.number, tuple(lines)))
+                    self.say(Line(self.number, tuple(lines), time.monotonic()))
 
     async def finished(self) -> Finished:
         await self.done

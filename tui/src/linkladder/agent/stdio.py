@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 from linkladder import privilege, wire
@@ -17,6 +18,8 @@ from linkladder.trust.sshd import register_session
 
 AT_ONCE = MOST + 32  # requests in progress at the same time: one for every tool of a trial, and others beside them
 UNREAD = 8 << 20  # bytes of events that may wait for a caller who does not read them
+LONGEST = 5.0  # seconds that an event waits at most
+TOGETHER = 64  # events that wait at most, of which a caller takes some hundreds at once
 
 
 def main(peer: str | None, introduced: bool = False) -> int:
@@ -39,7 +42,9 @@ class Agent:
         self._busy: set[asyncio.Task[None]] = set()
         self._one = asyncio.Lock()  # for the answer that is on its way
         self._answering = 0  # its bytes
-        self._events: list[bytes] = []  # of one moment, which are sent together: each wakes whoever carries or reads it
+        self._events: list[wire.Event] = []  # sent together, as each sending wakes whoever carries or reads it
+        self._sending = False  # whether they are about to be sent
+        self._since = 0.0  # when the first of them was said
         self._serving: asyncio.Task[Any] | None = None  # while it takes requests
         self._service = Service(self._say, caller, peer)
 
@@ -111,12 +116,22 @@ class Agent:
             self._answering = 0
 
     def _say(self, event: wire.Event) -> None:
-        """Send an event; a caller who leaves too much of what he asked for unread is served no more."""
-        if not self._events:
+        """Send an event, soon; a caller who leaves too much of what he asked for unread is served no more.
+
+        In a trial on a slow machine it may wait for others, as sending takes from what is measured; a tool's end waits
+        for nothing.
+        """
+        now = time.monotonic()
+        self._since = self._since if self._events else now
+        self._events.append(event)
+        few = now - self._since < LONGEST and len(self._events) < TOGETHER
+        waits = few and self._service.may_wait and not isinstance(event, wire.Exited)
+        if not self._sending and not waits:
+            self._sending = True
             asyncio.get_running_loop().call_soon(self._send_events)
-        self._events.append(wire.event(event))
 
     def _send_events(self) -> None:
+        self._sending = False
         self._send(b"")
         if self._writer and self._writer.transport.get_write_buffer_size() - self._answering > UNREAD:
             self._end()
@@ -129,7 +144,7 @@ class Agent:
 
     def _send(self, line: bytes) -> None:
         """Send a line behind the events that wait: what was said before it is read before it."""
-        together, self._events = b"".join((*self._events, line)), []
+        together, self._events = b"".join((*map(wire.event, self._events), line)), []
         if self._writer and together:
             with contextlib.suppress(OSError, RuntimeError):
                 self._writer.write(together)

@@ -90,6 +90,12 @@ class Watched:
         """Take the counters: called once before the trial and once after it."""
         (self.after if address in self.before else self.before)[address] = seen
 
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """The cards that the trial's paths use there, with the members of bundles."""
+        seen = (one for counted in self.before.values() for one in (counted.nic, *counted.members) if one)
+        return tuple(dict.fromkeys(one.name for one in seen))
+
     def card(self, address: str) -> str:
         """The name of the card with that address; '' if it has not been counted yet."""
         seen = self.before.get(address)

@@ -19,7 +19,7 @@ from linkladder.peer import Refused
 from linkladder.phrases.cards import card_state, leaves_by_another, no_link
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
-LOOK = 1.5  # seconds after which it looks at its clients though nothing was heard of its ends
+LOOK = 1.5  # seconds after which it looks at its clients without news; each look takes from what is measured
 SILENCE = 8.0  # seconds without a line from a tool that prints each second, while its end still sends samples
 PING_INTERVAL = 0.2  # seconds between the pings beside a load
 LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
@@ -60,7 +60,7 @@ class RunningLeg:
         self.last_client_began: float | None = (
             None  # when the last of its clients began to ask, where each goes on for it
         )
-        self.news = asyncio.Event()  # something was heard of its ends or tools: no timer wakes this process besides
+        self.news = asyncio.Event()  # a tool ended, or said what may be enough of it
         self.watchdog = False
         self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
@@ -97,6 +97,11 @@ class RunningLeg:
     def where(self) -> tools.Layout:
         assert self.layout is not None
         return self.layout
+
+    @property
+    def ends_by_word(self) -> bool:
+        """Whether its clients run until they have run at once for long enough, and are told so."""
+        return self.tool.latest(self.exp) > 0
 
     @property
     def data_ports(self) -> tuple[int, ...]:
@@ -257,12 +262,16 @@ class RunningLeg:
                 async with asyncio.timeout(min(LOOK, max(0.01, limit - now))):
                     await self.news.wait()
 
-    def note_sample(self, end: int) -> None:
-        """Note that an end has just sent a sample."""
+    def note_sample(self, end: int, at: float) -> None:
+        """Note that an end took a sample then."""
         for process in self.processes:
             if process.side.end == end:
-                process.note_silence()
-                self.news.set()
+                process.note_silence(at)
+
+    def note_news(self, ended: bool) -> None:
+        """Note that one of its tools has printed or ended, which may be what it waits for."""
+        if ended or self.ends_by_word:
+            self.news.set()
 
     async def end(self) -> None:
         await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))

@@ -23,7 +23,7 @@ class Process:
     argv: tuple[str, ...]
     began: float  # on the near end's clock
     live: tools.Live
-    heard: float = field(default_factory=time.monotonic)  # when its end last sent a line of it, or a sample
+    heard: float = field(default_factory=time.monotonic)  # when its end last read a line of it, or took a sample
     zero: float = math.inf  # by its own seconds, when the first of them began; a line may be late, never early
     quiet: float = 0.0  # seconds since its last line in which its end was seen to run
     exited: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,20 +42,20 @@ class Process:
     def texts(self) -> tools.Texts:
         return (self.finished.output, self.finished.errors) if self.finished else ("", "")
 
-    def note_silence(self) -> None:
-        """Count the time since the end was last heard of as silence of the tool, unless the end itself stood still."""
-        now = time.monotonic()
-        self.quiet += min(now - self.heard, STILL)
-        self.heard = now
+    def note_silence(self, at: float) -> None:
+        """Count the time until then as silence of the tool, unless the end itself stood still."""
+        at = _seen(at)
+        self.quiet += min(max(0.0, at - self.heard), STILL)
+        self.heard = at
 
-    def note_line(self) -> None:
-        self.heard, self.quiet = time.monotonic(), 0.0
+    def note_line(self, at: float) -> None:
+        self.heard, self.quiet = _seen(at), 0.0
 
-    def read(self, line: str) -> list[Interval]:
-        """The seconds that are complete with this line."""
+    def read(self, line: str, at: float) -> list[Interval]:
+        """The seconds that are complete with this line, which was read then."""
         found = self.live.feed(line)
         for second in found:
-            self.zero = min(self.zero, time.monotonic() - second.end)
+            self.zero = min(self.zero, _seen(at) - second.end)
         return found
 
     async def enough(self) -> None:
@@ -73,3 +73,8 @@ class Process:
         if done is None:
             return Command(self.side.name, self.role, self.argv)
         return Command(self.side.name, self.role, self.argv, done.exit_code, done.output, done.errors, done.cut)
+
+
+def _seen(at: float) -> float:
+    """The moment of which an end tells, on the near end's clock: it has seen nothing later than now."""
+    return min(at, time.monotonic())

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, counted_from
-from linkladder.engine.connections import watch_connections
+from linkladder.engine.connections import Connections
 from linkladder.engine.discarded import SMALL, blocked, carried, discarded, loads_before
 from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts, first_second
@@ -35,7 +35,6 @@ from linkladder.model import (
 from linkladder.model.several_legs import counted_together, loads
 from linkladder.peer import PeerLost, Refused
 
-LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
 HELD = 2.0  # times what a server took to start, for clients to be held ready
 LONGEST = 4.0  # seconds in all: an end takes no word for a moment far ahead
@@ -80,6 +79,8 @@ class Trial:
             )
         ]
         self.watched = {number: Watched(end.name) for number, end in self.ends.items()}
+        ports_of_data = tuple(port for leg in self.legs for port in leg.data_ports)
+        self.connections = Connections(self.ends, self.watched, self.clock_offset, ports_of_data)
         self._listening = {number: asyncio.Lock() for number in self.ends}
         self._lost: PeerLost | None = None
         self.seconds = LiveSeconds(sum(not leg.visits for leg in self.legs))
@@ -170,16 +171,17 @@ class Trial:
             await self._every_leg(self._serve)
             starts = self._barrier()
             switching = self.outage.keep_time(loan, self.begun, lambda: first_second(self.legs))
-            beside = [asyncio.create_task(one) for one in (self._watch_connections(), switching)]
+            beside = [asyncio.create_task(one) for one in (self._ask_for_connections(), switching)]
             try:
                 await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
                 for task in beside:
                     task.cancel()
             over = time.monotonic() - self.begun
+            if loading:  # first, as no end keeps anything back then
+                await self._every_end(lambda number: self.connections.sample_no_more(number, self.begun))
             await self._every_leg(RunningLeg.end)
             if loading:
-                await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
                 await self._every_end(self._count)
         except NoLegLeft:
             broken = tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs)
@@ -305,18 +307,13 @@ class Trial:
         for side in {side.address: side for side in sides}.values():
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
-    async def _watch_connections(self) -> None:
-        last = self.begun + tools.expected_seconds(self.exp) - LOOK
-        await watch_connections(self.ends, self.watched, self._data_ports, self.begun, last)
+    async def _ask_for_connections(self) -> None:
+        await self.connections.ask(self.begun, tools.expected_seconds(self.exp))
 
     async def _sample(self, number: int) -> None:
         """Have the end tell of itself from now on; a sender of its connections' windows as well."""
-        ports = self._data_ports if number in self._senders() else ()
-        await self.ends[number].point.ask(wire.Sampling(True, self.outage.every, ports))
-
-    @property
-    def _data_ports(self) -> tuple[int, ...]:
-        return tuple(port for leg in self.legs for port in leg.data_ports)
+        at_once = any(leg.ends_by_word for leg in self.legs)
+        await self.connections.sample(number, self.outage.every, number in self._senders(), at_once)
 
     def _senders(self) -> set[int]:
         near = {leg.route.near.end for leg in self.legs if self.exp.direction is not Direction.REVERSE}
@@ -357,16 +354,17 @@ class Trial:
 
     def _take(self, number: int, event: wire.Event) -> None:
         if isinstance(event, wire.RawSample):
-            t = event.t - self.clock_offset[number] - self.begun
-            sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
+            now = event.t - self.clock_offset[number]
+            t = round(now - self.begun, 3)
+            sample = HostSample(t, event.cores, event.memory_used, event.nics, event.retransmits)
             sample = self.watched[number].look(sample)
             for leg in self.legs:
-                leg.note_sample(number)
+                leg.note_sample(number, now)
             if not self.outage.shown(number, sample.t):
                 return
             if event.windows:
                 self.watched[number].windows.append(replace(event.windows, t=sample.t))
-            self.emit(Sampled(self.ends[number].name, sample))
+            self.emit(Sampled(self.ends[number].name, replace(sample, nics=())))  # nobody watches counters
             if not self.tool_reports and self.legs[0].clients:
                 for second in self.cards.take(number, sample, self.watched[number].card):
                     self.emit(IntervalSeen(second, by_cards=True))
@@ -379,20 +377,21 @@ class Trial:
     def _take_output(self, leg: RunningLeg, process: Process, event: wire.Line | wire.Exited) -> None:
         process.news.set()
         if process not in leg.pings:
-            leg.news.set()
+            leg.note_news(isinstance(event, wire.Exited))
         if isinstance(event, wire.Exited):
             process.exited.set()
             process.exited_alone = not process.ordered_to_end
             return
-        process.note_line()
+        at = event.t - self.clock_offset[process.side.end]
+        process.note_line(at)
         for line in event.lines:
-            found = process.read(line)
+            found = process.read(line, at)
             for interval in () if leg.visits else found:
                 self.tool_reports = True
                 for second in self.seconds.add(leg.path_number, interval):
                     self.emit(second)
             if (round_trip := process.live.round_trip(line)) is not None:
-                now = time.monotonic() - self.begun
+                now = at - self.begun
                 process.round_trips.append((now, round_trip))
                 if process not in leg.pings[1:]:  # one curve is drawn
                     self.emit(RoundTripSeen(round(now, 2), round_trip))

@@ -34,6 +34,7 @@ __all__ = [
     "bounded",
     "bundle",
     "confined",
+    "connections",
     "core_times",
     "die_with_parent",
     "facts",
@@ -58,7 +59,6 @@ __all__ = [
     "system",
     "tcp_counters",
     "udp_dropped",
-    "windows",
 ]
 
 MOST_QUEUES = 64  # of one card that are told
@@ -119,9 +119,9 @@ def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
     return backend().sockets(first, last or first)
 
 
-def windows(ports: Collection[int]) -> tuple[SocketStat, ...]:
-    """The connections over these ports with their congestion windows; () on Linux, where iperf prints them itself."""
-    return backend().windows(ports)
+def connections(ports: Collection[int]) -> tuple[SocketStat, ...] | None:
+    """The TCP connections over these ports, cheap enough for every second; None where a program must tell them."""
+    return backend().connections(ports)
 
 
 def sockets_source() -> str:

@@ -103,8 +103,8 @@ class FreeBSD:
         now = psutil.virtual_memory()
         return int(now.total), int(now.total - now.available)
 
-    def nic_counters(self, detail: bool) -> dict[str, NicCounters]:
-        plain = {link.name: _counters(link) for link in self._calls.links()}
+    def nic_counters(self, detail: bool, names: Collection[str] | None = None) -> dict[str, NicCounters]:
+        plain = {link.name: _counters(link) for link in self._calls.links(names)}
         if not detail:
             return plain
         lost = text.carriers_lost(self._calls.text("kern.msgbuf"))
@@ -140,8 +140,8 @@ class FreeBSD:
         listed = self._calls.connections(ports)  # by no process, as a trial runs
         return self._by_netstat(ports) if listed is None else listed
 
-    def windows(self, ports: Collection[int]) -> tuple[SocketStat, ...]:
-        return self._calls.connections(ports) or ()  # a process each second would take a twentieth of a core
+    def connections(self, ports: Collection[int]) -> tuple[SocketStat, ...] | None:
+        return self._calls.connections(ports)
 
     def _by_netstat(self, ports: range) -> tuple[SocketStat, ...]:
         """Counts (-T), buffers (-x) and windows (-C), with -W, as addresses are cut to a column's width without it."""

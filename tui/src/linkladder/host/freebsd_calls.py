@@ -122,14 +122,14 @@ class Calls:
         hz, _, _, stathz, _ = CLOCKINFO.unpack_from(clock)
         return stathz or hz or 128
 
-    def links(self) -> list[Link]:
-        """Every interface with its counters."""
+    def links(self, names: Collection[str] | None = None) -> list[Link]:
+        """Every interface, or those of these names, with its counters."""
         call = partial(self._libc.sysctl, INTERFACES, ctypes.c_uint(len(INTERFACES)))
-        return links(self._read("the interfaces", call) or b"")
+        return links(self._read("the interfaces", call) or b"", names)
 
 
-def links(raw: bytes) -> list[Link]:
-    """What the kernel's list of interfaces tells of each."""
+def links(raw: bytes, names: Collection[str] | None = None) -> list[Link]:
+    """What the kernel's list of interfaces tells of each, or of those of these names."""
     found, at = [], 0
     while at + MESSAGE.size <= len(raw):
         length, _, kind, _, flags, _, _, head, data_at = MESSAGE.unpack_from(raw, at)
@@ -138,7 +138,8 @@ def links(raw: bytes) -> list[Link]:
             break
         if kind == RTM_IFINFO and data_at + LINK_DATA.size <= length and head + NAME_AT <= length:
             name = one[head + NAME_AT : head + NAME_AT + one[head + 5]].decode("ascii", "replace")
-            found.append(link(name, flags, one[data_at:]))
+            if names is None or name in names:
+                found.append(link(name, flags, one[data_at:]))
         at += length
     return found
 

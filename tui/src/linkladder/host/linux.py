@@ -90,8 +90,8 @@ class Linux:
     def memory(self) -> tuple[int, int]:
         return linux_text.memory(read("/proc/meminfo"))
 
-    def nic_counters(self, detail: bool) -> dict[str, NicCounters]:
-        plain = linux_text.nic_counters(read("/proc/net/dev"))
+    def nic_counters(self, detail: bool, names: Collection[str] | None = None) -> dict[str, NicCounters]:
+        plain = linux_text.nic_counters(read("/proc/net/dev"), names)
         if not detail:
             return plain
         lost = carriers_lost()
@@ -118,8 +118,8 @@ class Linux:
         wanted = ["(", *near, "or", *far, ")"]
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
 
-    def windows(self, ports: Collection[int]) -> tuple[SocketStat, ...]:
-        return ()  # on Linux iperf prints them itself
+    def connections(self, ports: Collection[int]) -> tuple[SocketStat, ...] | None:
+        return None
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         name = "udp" if udp else "tcp"

@@ -6,6 +6,7 @@ import ipaddress
 import re
 import struct
 import sys
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -62,11 +63,13 @@ def memory(meminfo: str) -> tuple[int, int]:
     return total, total - values.get("MemAvailable", total)
 
 
-def nic_counters(dev: str) -> dict[str, NicCounters]:
-    """Read /proc/net/dev; its drop column includes what a full ring dropped."""
+def nic_counters(dev: str, names: Collection[str] | None = None) -> dict[str, NicCounters]:
+    """Read /proc/net/dev, of all or of these names; its drop column includes what a full ring dropped."""
     found = {}
     for line in dev.splitlines()[2:]:
         name, _, rest = line.strip().rpartition(":")
+        if names is not None and name not in names:
+            continue
         n = [int(word) for word in rest.split() if word.isdecimal()]
         if name and len(n) >= 12:
             found[name] = NicCounters(name, n[0], n[8], n[1], n[9], n[2], n[10], n[3], n[11])

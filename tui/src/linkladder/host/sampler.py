@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from linkladder.host.backends import backend
 from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse
@@ -13,9 +13,10 @@ QUIET = CoreLoad(0.0, 0.0, 0.0, 100.0)
 
 
 class Sampler:
-    """Samples this host: call `start()` once, then `sample()` each second."""
+    """Samples this host: call `start()` once, then `sample()` each second. Only the counters of `cards` are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, cards: Collection[str] = ()) -> None:
+        self._cards = cards
         self._began = 0.0
         self._times: tuple[CoreTimes, ...] = ()
         self._last: tuple[CoreLoad, ...] = ()
@@ -29,7 +30,7 @@ class Sampler:
         self._resent = backend().retransmits()
 
     def sample(self) -> HostSample:
-        """Loads since the last call, and cumulative NIC counters; `t` and retransmits count from start()."""
+        """Loads since the last call, and the cards' cumulative counters; `t` and retransmits count from start()."""
         if not self._times:
             self.start()
         times = backend().core_times()
@@ -39,7 +40,7 @@ class Sampler:
         self._last = tuple(load(before, after, quiet) for before, after, quiet in pairs)
         self._times = times
         _, used = backend().memory()
-        nics = tuple(backend().nic_counters(False).values())
+        nics = tuple(backend().nic_counters(False, self._cards).values()) if self._cards else ()
         now = backend().retransmits()
         resent = None if now is None or self._resent is None else max(0, now - self._resent)
         return HostSample(time.monotonic() - self._began, self._last, used, nics, resent)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -90,6 +91,7 @@ class FarEnd:
         self._process = process
         self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
         self._next = 1
+        self._asked = 0.0  # when something was asked last
         self._lost: str | None = None
         self._errors: list[bytes] = []
         self._hearing = asyncio.create_task(self._read_errors())
@@ -125,7 +127,7 @@ class FarEnd:
     async def ask(self, request: wire.Request[R]) -> R:
         if self._lost is not None:
             raise PeerLost(self._lost)
-        number, self._next = self._next, self._next + 1
+        number, self._next, self._asked = self._next, self._next + 1, time.monotonic()
         future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         limit = self._patience(request)
@@ -196,9 +198,14 @@ class FarEnd:
             del self._errors[:-16]
 
     async def _keep_alive(self) -> None:
-        """Ask for the clock regularly: the agent would end without requests, and a dead path shows before a trial."""
+        """Ask for the clock if nothing else was asked: the agent would end without requests, and a dead path shows
+        before a trial.
+        """
         while self._lost is None:
-            await asyncio.sleep(wire.KEEPALIVE)
+            left = self._asked + wire.KEEPALIVE - time.monotonic()
+            if left > 0:
+                await asyncio.sleep(left)
+                continue
             with contextlib.suppress(PeerLost, Refused):
                 await self.ask(wire.Clock())
 

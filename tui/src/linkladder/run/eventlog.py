@@ -44,12 +44,8 @@ def dump(event: Event, at: float) -> str:
 
 
 def _in_short(event: Event) -> Event:
-    """The event without what the log need not repeat: a trial's stored details, and a sample's network cards."""
-    if isinstance(event, events.TrialFinished):
-        return replace(event, result=event.result.figures)
-    if isinstance(event, events.Sampled):
-        return replace(event, sample=replace(event.sample, nics=()))
-    return event
+    """The event without what the log need not repeat: a trial's stored details."""
+    return replace(event, result=event.result.figures) if isinstance(event, events.TrialFinished) else event
 
 
 def parse(line: str) -> Entry:

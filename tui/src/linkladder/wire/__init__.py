@@ -38,6 +38,7 @@ from linkladder.wire.replies import (
     ProbeReply,
     RawSample,
     RouteReply,
+    SamplingReply,
     SocketsReply,
     Started,
     SwitchedReply,
@@ -71,7 +72,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 17  # the version, which must be the same at both ends
+PROTOCOL = 18  # the version, which must be the same at both ends
 
 __all__ = [
     "IDLE_LIMIT",
@@ -115,6 +116,7 @@ __all__ = [
     "RouteTo",
     "RunClient",
     "Sampling",
+    "SamplingReply",
     "Serve",
     "Sockets",
     "SocketsReply",

@@ -18,7 +18,7 @@ LARGE = 4 << 20  # bytes of a line that are no text: as lists of nothing a whole
 QUOTES = 100_000  # in such a line, at most
 EVENT_LIMIT = 512 * 1024  # bytes of an event's line, which holds a few lines of a tool or a second of counters
 IDLE_LIMIT = 30.0  # seconds without a line from the near end after which the agent ends
-KEEPALIVE = 5.0  # seconds between the lines that the near end sends to keep the channel open
+KEEPALIVE = 8.0  # seconds without a question after which the near end sends one to keep the channel open
 
 
 class WireError(ValueError):
@@ -113,7 +113,7 @@ def _object(line: bytes) -> dict[str, Any]:
     if len(line) > LARGE and not _is_text(line):
         raise WireError("only a tool's output makes a line so long")
     try:
-        message = json.loads(line, parse_constant=_no_constant)
+        message = _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a JSON line: {str(error)[:100]}") from None
     if not isinstance(message, dict):
@@ -140,6 +140,9 @@ def _number(message: dict[str, Any]) -> int | None:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)  # once, as lines come each second
 
 
 async def _skip(reader: asyncio.StreamReader, consumed: int) -> None:

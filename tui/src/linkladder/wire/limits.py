@@ -10,6 +10,7 @@ from linkladder.model.asked import KERNEL_NAME, MOST, beyond
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # a port is open only while a trial uses it
+MOST_CARDS = 1000  # of an end, in a trial
 MOST_PATHS = 20_000  # a mesh of 200 ends
 KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
 OBEYED = re.compile(

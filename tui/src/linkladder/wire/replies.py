@@ -100,10 +100,18 @@ class CountersReply:
 
 @dataclass(frozen=True)
 class SocketsReply:
-    """The TCP connections on test ports."""
+    """The TCP connections on test ports, as they were at `t` on this end's monotonic clock."""
 
+    t: float
     source: str
-    sockets: tuple[SocketStat, ...]
+    sockets: tuple[SocketStat, ...] = ()
+
+
+@dataclass(frozen=True)
+class SamplingReply:
+    """The connections as this end last saw them open; None where it looks at them only when it is asked to."""
+
+    connections: SocketsReply | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +146,11 @@ class RawSample:
 
 @dataclass(frozen=True)
 class Line:
-    """A batch of lines that a process printed."""
+    """A batch of lines that a process printed, read at `t` on this end's monotonic clock."""
 
     process: int
     lines: tuple[str, ...]
+    t: float
 
 
 @dataclass(frozen=True)

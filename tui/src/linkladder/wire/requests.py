@@ -9,6 +9,7 @@ from linkladder.codec import CodecError, from_json
 from linkladder.model import Experiment, HostFacts, Setting
 from linkladder.tools import Layout
 from linkladder.wire.limits import (
+    MOST_CARDS,
     PORTS,
     Refused,
     check_address,
@@ -29,6 +30,7 @@ from linkladder.wire.replies import (
     LeaseReply,
     ProbeReply,
     RouteReply,
+    SamplingReply,
     SocketsReply,
     Started,
     SwitchedReply,
@@ -304,18 +306,24 @@ class Cancel(Request[None], verb="cancel"):
 
 
 @dataclass(frozen=True)
-class Sampling(Request[None], verb="sampling"):
-    """Start or stop sending a sample every `every` seconds."""
+class Sampling(Request[SamplingReply], verb="sampling"):
+    """Start or stop sending a sample every `every` seconds, and looking at the connections over `ports` meanwhile."""
 
     on: bool
     every: float = 1.0  # seconds
-    windows_of: tuple[int, ...] = ()  # ports of connections whose congestion windows each sample tells as well
+    cards: tuple[str, ...] = ()  # whose counters each sample tells
+    ports: tuple[int, ...] = ()
+    windows: bool = False  # whether each sample tells their congestion windows
+    at_once: bool = False  # whether what is seen must be told at once, however much that takes of a core
 
     def check(self) -> None:
         check_range(self.every, "every", 0.1, 1)
-        check_range(len(self.windows_of), "windows_of", 0, len(PORTS))
-        for port in self.windows_of:
-            check_range(port, "windows_of", PORTS.start, PORTS.stop - 1)
+        check_range(len(self.cards), "cards", 0, MOST_CARDS)
+        for card in self.cards:
+            check_interface(card, "cards")
+        check_range(len(self.ports), "ports", 0, len(PORTS))
+        for port in self.ports:
+            check_range(port, "ports", PORTS.start, PORTS.stop - 1)
 
 
 @dataclass(frozen=True)
