@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Protocol, TypeVar
 
 from linkladder import formats
 from linkladder.model import Document, TrialResult
+from linkladder.tools.contract import TEST_PORTS
 
 Found = TypeVar("Found")
 PATIENCE = 60.0  # seconds for what has no limit of its own: the machine may be busy with other tests
@@ -323,7 +325,7 @@ def port_taken(world: World) -> None:
     code = (
         "import socket, time\n"
         "held = []\n"
-        "for port in range(5301, 5401):\n"
+        f"for port in range({TEST_PORTS.start}, {TEST_PORTS.stop}):\n"
         "    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
         "    s.bind(('', port)); s.listen(1)\n"
         "    held.append(s)\n"
@@ -339,7 +341,9 @@ def port_taken(world: World) -> None:
         run = Run(world, plan_text(world, duration=2))
         assert run.wait(60) == 1, run.said
         (trial,) = run.trials()
-        assert not trial.ok and trial.fault == "tool" and "port 53" in trial.reason
+        assert not trial.ok and trial.fault == "tool"
+        taken = re.search(r"port (\d+) of .* cannot be opened: Address already in use", trial.reason)
+        assert taken and int(taken[1]) in TEST_PORTS, trial.reason
     finally:
         world.run("beta", f"kill $(cat {world.folder}/hold.pid)")
 
