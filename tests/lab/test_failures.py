@@ -16,7 +16,7 @@ import pytest
 
 import mischief
 import spaces
-from linkladder import host
+from linkladder import host, judge
 from linkladder.agent.sampling import LATER, SOON
 from linkladder.model import SCHEMA, EndRecord
 from linkladder.tools.netperf.argv import WAIT
@@ -186,3 +186,20 @@ def test_an_end_that_stands_still_is_not_taken_for_an_outage_of_the_link(world: 
     judged = world.linkladder("judge", "last", "--json").communicate(timeout=60)[0]
     (found,) = [c for r in json.loads(judged)["rungs"] for c in r["judgement"]["concerns"] if c["cause"] == "outage"]
     assert found["best"] == "CANNOT JUDGE" and "stood still itself" in found["sentence"], found
+
+
+PAIRED = "baseline = {streams = 1}\n"
+
+
+def test_a_pair_that_a_killed_tool_voided_is_measured_once_more(world: LabWorld) -> None:
+    run = mischief.Run(world, mischief.plan_text(world, duration=1, repeats=4, more=PAIRED))
+    world.run("alpha", f"kill -9 {mischief.under_way(world)}")
+    assert run.wait() == 1, run.said
+    assert "1 pair was void" in run.said
+    document = run.document()
+    (rung,) = document.rungs
+    oks = sorted([t.ok for t in e.trials] for e in rung.experiments)
+    assert oks == [[False, *[True] * 4], [True] * 5], run.said
+    (change,) = next(j for j in judge.judge_document(document).rungs if j.changes).changes
+    assert (change.pairs, change.void, change.planned) == (4, 1, 5)
+    assert any("1 pair was void" in note for note in document.run.notes), document.run.notes

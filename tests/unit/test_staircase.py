@@ -32,6 +32,12 @@ def test_each_step_is_built_on_what_won() -> None:
     assert all(e.baseline == by_step[e.step][0].id for e in plan.rungs[0].experiments if e.baseline)
 
 
+def test_a_step_has_as_many_pairs_as_were_asked_for_whatever_the_best_before_it_has() -> None:
+    stair = plans.read_plan(PLAN).rungs[0].stairs[0]
+    arms, _ = plans.next_step(stair, replace(stair.first, repeats=5, step=1))
+    assert {e.repeats for e in arms} == {4}
+
+
 def test_the_time_told_beforehand_is_the_time_it_takes() -> None:
     before = plans.read_plan(PLAN)
     after, _ = climb()

@@ -1,6 +1,7 @@
 """Lets a plan grow by what its results call for: another repeat of unsettled settings, or a staircase's next step.
 
-Trials that an end out of reach prevents are put off, and those that it was missing from are repeated once it is back.
+Trials that an end out of reach prevents are put off, and those that it was missing from are repeated once it is back;
+so is a pair that a failed trial voided.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from linkladder import judge
+from linkladder import judge, phrases
 from linkladder import plan as plans
 from linkladder.engine.far_ends import FarEnds, located
+from linkladder.engine.pairs_again import pairs_again
 from linkladder.model import (
     Document,
     Experiment,
@@ -71,7 +73,7 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
 
 
 class MissedTrials:
-    """What a rung of several peers lacks so far, as some of them were busy or lost when a trial began."""
+    """What a rung lacks so far: trials that ends of several were too busy or lost for, and pairs that are void."""
 
     def __init__(
         self, far: FarEnds, near: EndPoint, rung: Rung, paths: Sequence[Path], before: Document | None = None
@@ -85,6 +87,7 @@ class MissedTrials:
         self._lost = lost_peers(before, rung) if before else {}
         self._gone: set[str] = set()  # peers that were away after a trial of theirs
         self._repeated: set[str] = set()  # experiments that got more repeats for that
+        self._whole: set[str] = set()  # comparisons of which no pair is measured once more any longer
         self._looked = False
 
     async def ends(self) -> dict[str, EndPoint]:
@@ -120,7 +123,14 @@ class MissedTrials:
             await self._far.look_again(self._peers)
         return found
 
-    def once_more(self, plan: Plan) -> tuple[Plan, More, str]:
+    def once_more(self, plan: Plan, measured: Callable[[], Document]) -> tuple[Plan, More, str]:
+        """The plan with what was lost once more, those trials, and why: unchanged where nothing was."""
+        after, more, back = self._of_ends_back(plan)
+        if more:
+            return after, more, phrases.once_more_with(self._name, back)
+        return pairs_again(plan, self._name, measured, self._whole)
+
+    def _of_ends_back(self, plan: Plan) -> tuple[Plan, More, str]:
         """The plan with further repeats of what was measured without ends that are back, those, and who is back.
 
         One at least, and so many that more are whole than not, as what is judged rests on most of the repeats.

@@ -307,13 +307,14 @@ class Engine:
         todo.extend(await missed.postponed())
         while not todo:
             before = self.plan
-            self.plan, more, back = missed.once_more(before)
+            self.plan, more, why = missed.once_more(before, self._document)
             if not more:
                 self.plan, more = grown(before, rung.name, self._document)
             if not more:
                 return False
-            why = phrases.once_more_with(rung.name, back) if back else ""
             replan(self.store, self.run_id, before, self.plan, why)
+            if why:
+                self._emit(ev.Notice(why))
             trials, seconds = (of(self.plan) - of(before) for of in (plans.trials, plans.seconds))
             self._emit(ev.PlanGrown(rung.name, self.plan, int(trials), seconds))
             new = tuple(dict.fromkeys(e for e, _ in more))

@@ -67,7 +67,8 @@ def next_step(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], S
     """The arms of the next step that has something to try beside the best so far, and the staircase after it."""
     arms: tuple[Experiment, ...] = ()
     while stair.steps and len(arms) < 2:
-        on = replace(best, step=best.step + 1)
+        as_many = stair.first.repeats  # not as the best has now, of which a pair may have been measured once more
+        on = replace(best, step=best.step + 1, repeats=as_many)
         arms, stair = _level(on, stair.first, stair.steps[0]), replace(stair, steps=stair.steps[1:])
     return arms if len(arms) > 1 else (), stair
 
