@@ -63,7 +63,14 @@ async def test_enters_through_a_form_take_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("safe", "keys", "answer"), [(True, ("left", "enter"), True), (False, ("right", "enter"), False)]
+    ("safe", "keys", "answer"),
+    [
+        (True, ("left", "enter"), True),
+        (False, ("right", "enter"), False),
+        (True, ("y",), True),
+        (False, ("n",), False),
+        (True, ("escape",), False),
+    ],
 )
 async def test_an_answer_is_the_one_that_was_chosen_before_enter(
     safe: bool, keys: tuple[str, ...], answer: bool

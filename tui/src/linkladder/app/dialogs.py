@@ -30,7 +30,12 @@ class Dialog(Guarded, ModalScreen[Any]):
 
 
 class Question(Dialog):
-    """A question to answer with yes or no; `safe` puts the focus on no."""
+    """A question to answer with yes or no, by its buttons or by y and n; `safe` puts the focus on no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", show=False),
+        Binding("n", "answer(False)", "No", show=False),
+    ]
 
     def __init__(self, title: str, text: str, yes: str = "Yes", no: str = "No", safe: bool = False) -> None:
         super().__init__()
@@ -47,10 +52,13 @@ class Question(Dialog):
 
     @on(Action.Pressed)
     def answered(self, event: Action.Pressed) -> None:
-        self.dismiss(event.action.id == "yes")
+        self.action_answer(event.action.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:
+        self.dismiss(yes)
 
     def action_decline(self) -> None:
-        self.dismiss(False)
+        self.action_answer(False)
 
 
 class Ask(Dialog):
