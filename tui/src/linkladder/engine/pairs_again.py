@@ -21,7 +21,7 @@ def pairs_again(
 ) -> tuple[Plan, tuple[tuple[Experiment, int], ...], str]:
     """The plan with another pair for each that is void, the new trials in order, and why.
 
-    Every comparison is looked at once, and those in `asked` were; the boots of one between kernels are too long for it.
+    Each comparison is looked at once, and noted in `asked`; pairs of boots are not run again, as they take too long.
     """
     rung = next(r for r in plan.rungs if r.name is name)
     compared = [e for e in rung.experiments if e.baseline and not e.kernel and e.id not in asked]

@@ -38,14 +38,13 @@ from linkladder.phrases.arms import (
     window,
 )
 from linkladder.phrases.cards import bundle, card_speed, card_state
-from linkladder.phrases.changes import briefly, change, compared
+from linkladder.phrases.changes import briefly, change, compared, pairs_once_more
 from linkladder.phrases.control_channel import (
     back,
     is_free,
     once_more_with,
     one_address,
     out_of_reach,
-    pairs_once_more,
     put_off,
     under_test,
     waits,

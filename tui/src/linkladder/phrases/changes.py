@@ -60,6 +60,11 @@ def change(said: str, beside: str, one: Change, paths: Sequence[Path] = ()) -> s
     return f"{noise}{arms}, {which}, {units.plural(one.pairs, 'pair')}{void}: {figures}.{lacking}{price}"
 
 
+def pairs_once_more(rung: str, pairs: int) -> str:
+    void, each = ("1 pair is void", "it") if pairs == 1 else (f"{pairs} pairs are void", "each")
+    return f"{rung}: {void}, as a trial failed or is not borne out; another is measured for {each}"
+
+
 def _uncompared(u: Uncompared, one: Change) -> str:
     """As 'Not compared: round trip under load, not known in 1 of 6 pairs'."""
     why = [f"not known in {u.unknown}"] * bool(u.unknown) + [f"none of it in {u.zero}"] * bool(u.zero)

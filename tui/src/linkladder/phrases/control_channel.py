@@ -50,11 +50,6 @@ def once_more_with(rung: str, back: str) -> str:
     return f"{rung}: what was measured without {back} is measured once more with it"
 
 
-def pairs_once_more(rung: str, pairs: int) -> str:
-    void = "pair was void" if pairs == 1 else "pairs were void"
-    return f"{rung}: {pairs} {void}, as a trial failed; another is measured for {'it' if pairs == 1 else 'each'}"
-
-
 def never_reached(attempts: int, why: str) -> str:
     return f"the far end was {OUT_OF_REACH} in {units.plural(attempts, 'attempt')}: {why}"
 
