@@ -269,7 +269,9 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             warnings.append(f"{died}{expect.meanwhile}; afterwards all of it arrived")
     counted = [i for i in summed if i.counted]
     if not counted:
-        raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
+        late = seconds.closed_late(exp, summed)
+        told = f"a busy end closed its only line there {late:.1f} s late" if late else "the lines do not reach so far"
+        raise Broken(Fault.TOOL, f"no whole second lies after the warm-up: {told} ({phrases.way(way)})")
     for flow in outcome.flows:
         if flow.direction == way and flow.bytes == 0:
             raise Broken(
