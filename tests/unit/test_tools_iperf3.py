@@ -191,7 +191,7 @@ def test_figures_that_contradict_each_other_are_no_result() -> None:
     assert outcome.fault == Fault.TOOL and "percentage" in outcome.reason
 
 
-def closed_late(late: float, asked: Experiment) -> Outcome:
+def closed_late(late: float, asked: Experiment, **known: Any) -> Outcome:
     """The verdict on a trial whose last second the server closed so much too late."""
 
     def later(data: dict[str, Any], least: float) -> None:
@@ -211,7 +211,7 @@ def closed_late(late: float, asked: Experiment) -> Outcome:
         if event["event"] in ("interval", "end") and event["data"]:
             later(event["data"], 1.9)
         lines.append(json.dumps(event))
-    return verdict(asked, "\n".join(lines), client, exit_codes=(0,))
+    return verdict(asked, "\n".join(lines), client, exit_codes=(0,), **known)
 
 
 @pytest.mark.parametrize("late", [0.0, 0.2, 0.4, 0.9])
@@ -230,7 +230,11 @@ def test_a_last_second_that_was_closed_too_late_is_left_out_and_said(late: float
 def test_a_trial_whose_only_second_was_closed_too_late_says_so() -> None:
     """Seen where emulated machines stood still for a second and a half: both ends' lines went far past the end."""
     outcome = closed_late(0.5, ASKED["tcp-p2"])
-    assert outcome.fault == Fault.TOOL and "a busy end closed its only line there 0.5 s late (" in outcome.reason
+    assert outcome.fault == Fault.TOOL
+    assert outcome.reason.endswith("warm-up: the only line there was closed 0.5 s late (near to far)")
+    known = {"still": ((0.9, 1.4), (1.0, 3.3)), "still_at": ("near", "far")}
+    named = closed_late(0.5, ASKED["tcp-p2"], **known)
+    assert named.reason.endswith("closed 0.5 s late, as far stood still itself for 2.3 s meanwhile (near to far)")
 
 
 @pytest.mark.parametrize(("apart", "ok"), [(0.031, True), (0.12, False)])

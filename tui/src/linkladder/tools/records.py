@@ -69,11 +69,16 @@ class Expectation:
     watchdog: bool = False  # the engine had to end the clients, because they ran too long
 
     @property
-    def meanwhile(self) -> str:
-        """What a reason adds where an end stood still itself: which one, and its longest time."""
+    def stood_still(self) -> str:
+        """Which end stood still itself, and its longest time; there must be one."""
         spans = zip(self.still, self.still_at or ("an end",) * len(self.still), strict=True)
         (since, until), name = max(spans, key=lambda one: one[0][1] - one[0][0])
-        return f", but {name} stood still itself for {until - since:.1f} s meanwhile"
+        return f"{name} stood still itself for {until - since:.1f} s meanwhile"
+
+    @property
+    def meanwhile(self) -> str:
+        """What a reason adds where an end stood still itself."""
+        return f", but {self.stood_still}"
 
     def broke_off(self, reason: str, itself: bool) -> tuple[Fault, str]:
         """The fault and the reason of traffic that broke off: not the path's if an end stood still `itself` then."""
