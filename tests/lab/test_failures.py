@@ -17,7 +17,7 @@ import pytest
 import mischief
 import spaces
 from linkladder import host, judge
-from linkladder.agent.sampling import LATER, SOON
+from linkladder.agent.sampling import LATER, SHORTEST
 from linkladder.model import SCHEMA, EndRecord
 from linkladder.tools.netperf.argv import WAIT
 from network import GENTLE
@@ -25,7 +25,7 @@ from under_way import counted_seconds
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
-LONGEST_FIRST = SOON + LATER  # seconds that the first sample spans at most: it waits for a line after the tool's first
+LONGEST_FIRST = SHORTEST + LATER  # seconds that the first sample spans at most: of a line sooner it waits for the next
 
 
 class LabWorld:

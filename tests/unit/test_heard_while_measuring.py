@@ -18,22 +18,18 @@ from linkladder.agent.sampling import Samples
 from linkladder.agent.stdio import Agent
 from linkladder.agent.targets import Caller
 from linkladder.engine import leg as legs
-from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
-from linkladder.engine.trial import Trial
 from linkladder.model import (
     Direction,
     Experiment,
     NicCounters,
-    Path,
     Protocol,
     SocketStat,
     TcpCounters,
     WindowSeen,
 )
 from linkladder.peer.ends import MOST_EVENTS
-
-PORT = 5301
+from trial_ends import PORT, two_ends
 
 
 def connection(port: int, cwnd: int | None, state: str = "ESTABLISHED") -> SocketStat:
@@ -111,28 +107,6 @@ async def test_only_the_cards_of_the_trial_are_counted_each_second() -> None:
         said.clear()
 
 
-class End:
-    """An end that takes every request, and looks at no connections by itself."""
-
-    lost = False
-
-    def __init__(self) -> None:
-        self.asked: list[wire.Request[Any]] = []
-
-    async def ask(self, request: wire.Request[Any]) -> wire.SamplingReply:
-        self.asked.append(request)
-        return wire.SamplingReply()
-
-
-def two_ends(way: Direction, exp: Experiment | None = None) -> tuple[Trial, list[End]]:
-    ends = [End(), End()]
-    near, far = (Side(number, cast(Any, end), name, f"10.0.0.{number + 1}", "") for number, (end, name) in
-                 enumerate(zip(ends, ("near", "far"), strict=True)))  # fmt: skip
-    route = Route(Path("10.0.0.1", "10.0.0.2", "far"), near, far)
-    exp = exp or Experiment("e", duration=9, direction=way)
-    return Trial([route], exp, 0, [PORT], lambda _: None), ends
-
-
 RR = Experiment("e", "netperf", Protocol.RR, sessions=2)  # runs until all have run at once for long enough
 
 
@@ -196,9 +170,11 @@ async def test_who_waits_for_a_tool_looks_when_that_may_be_over(
     [
         (1.0, [], [1.0, 2.0, 3.0, 4.0]),
         (1.0, [0.9, 1.9, 2.95, 3.9], [0.9, 1.9, 2.95, 3.9]),  # with the lines, also where one comes late
-        (1.0, [0.3, 1.3, 2.3, 3.3], [1.3, 2.3, 3.3]),  # it waits for the next line once
+        (1.0, [0.3, 1.3, 2.3, 3.3], [0.3, 1.3, 2.3, 3.3]),  # the first one soon
+        (1.0, [0.05, 1.05, 2.05, 3.05], [1.05, 2.05, 3.05]),  # but not of too short a time
+        (1.0, [0.9, 1.3, 2.3, 3.3], [0.9, 2.3, 3.3]),  # it waits for the next line once
         (1.0, [0.9, 1.9], [0.9, 1.9, 3.0, 4.0]),  # of a tool that falls silent
-        (1.0, [0.25 * n for n in range(1, 17)], [0.75, 1.5, 2.25, 3.0, 3.75]),
+        (1.0, [0.25 * n for n in range(1, 17)], [0.25, 1.0, 1.75, 2.5, 3.25, 4.0]),
         (0.5, [0.4, 0.9, 1.4], [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]),  # those of an outage keep their time
     ],
 )
@@ -221,7 +197,7 @@ def test_a_sample_is_taken_when_the_tool_prints(
 
     def send() -> None:
         seen.append(round(now, 3))
-        samples._last = now
+        samples._last, samples._taken = now, samples._taken + 1
 
     monkeypatch.setattr(samples, "_send", send)
     samples.begin(wire.Sampling(True, every))

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from linkladder import tools
+from linkladder import tools, wire
 from linkladder.engine import leg as legs
 from linkladder.engine import tool_process
 from linkladder.engine.account import Watched
 from linkladder.engine.leg import RunningLeg
 from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
-from linkladder.model import CoreLoad, End, Experiment, Fault, HostSample, Path
+from linkladder.model import CoreLoad, Direction, End, Experiment, Fault, HostSample, Path, WindowSeen
 from linkladder.tools import Layout, Live
 from tools_cases import TWO_ENDS
+from trial_ends import two_ends
 
 CAPTURES = FilePath(__file__).parents[1] / "captures"
 
@@ -112,3 +113,38 @@ def test_figures_that_end_early_are_the_ends_own_where_one_stood_still(
     outcome = tools.finish(exp, Layout(End.FAR, End.NEAR), ("\n".join(lines), ""), ((client, ""),), expect)
     assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
     assert said in outcome.reason
+
+
+@pytest.mark.parametrize(("first", "stood"), [(1.9, []), (2.5, [2.5])])
+async def test_an_end_that_stands_still_from_the_beginning_is_seen(first: float, stood: list[float]) -> None:
+    """Seen on emulated FreeBSD: the first sample came after 2.2 s of silence, for which the link was blamed."""
+    trial, _ = two_ends(Direction.FORWARD)
+    trial.begun -= 60.0  # what is arranged before a trial takes its time
+    await trial._sample(1)
+    trial._barrier()
+    asked = trial.begun
+    for t in (first, first + 1):
+        trial._take(1, wire.RawSample(asked + t, (), 1))
+    found = trial.watched[1].stood_still(first + 2)
+    assert [one.seconds for one in found] == pytest.approx(stood, abs=0.05)
+    assert [one.at for one in found] == pytest.approx([0.0] * len(stood), abs=0.05)
+    assert not trial.watched[0].stood_still(first + 2), "an end that was asked for no sample"
+
+
+async def test_what_an_end_told_before_the_trial_began_is_told_as_before_it() -> None:
+    trial, _ = two_ends(Direction.FORWARD)
+    trial.begun -= 60.0
+    await trial._sample(1)
+    asked = trial.begun + 60.0
+    for t in (1.0, 5.0, 6.0):  # it stood still, but before
+        trial._take(1, wire.RawSample(asked + t, (), 1, windows=WindowSeen(asked + t, (1000,), (2000,))))
+    trial.begun += 66.5  # the server took so long
+    for watched in trial.watched.values():
+        watched.count_from(66.5)
+    end = trial.watched[1]
+    assert [one.t for one in end.samples] == [one.t for one in end.windows]
+    assert [one.t for one in end.samples] == pytest.approx([-5.5, -1.5, -0.5], abs=0.05)
+    assert not end.stood_still(1.0)
+    trial._take(1, wire.RawSample(asked + 9.0, (), 1))
+    (one,) = end.held_up
+    assert (one.at, one.seconds) == pytest.approx((-0.5, 3.0), abs=0.05)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from linkladder import host, wire
 from linkladder.model import ESTABLISHED, HostSample, WindowSeen
 
-SHORTEST = 0.1  # seconds that the last sample must span, as the system counts CPU in hundredths
+SHORTEST = 0.1  # seconds that the first and the last sample must span, as the system counts CPU in hundredths
 SOON = 0.7  # seconds after the last sample from which on one is taken beside a line
 LATER = 1.1  # seconds to wait for the next line
 SLOW = 0.002  # seconds of CPU that a sample takes on a slow machine; a usual one takes a few tenths of a millisecond
@@ -62,7 +62,8 @@ class Samples:
         """A tool has just printed."""
         if self._timer and self._asked.every == 1.0:
             self._timer.cancel()
-            if time.monotonic() - self._last >= SOON:
+            # the first one soon, so that no end can stand still from the beginning without a sample's showing it
+            if time.monotonic() - self._last >= (SOON if self._taken else SHORTEST):
                 self._send()
             self._wait_until(time.monotonic() + LATER)
 

@@ -53,7 +53,7 @@ class Watched:
     after: dict[str, CountersReply] = field(default_factory=dict)
     without_link: set[str] = field(default_factory=set)  # cards that have none, seen where the ends could not meet
     held_up: list[HeldUp] = field(default_factory=list)
-    looked: float = math.inf  # when it told of itself the last time
+    looked: float = math.inf  # when it told of itself the last time, or agreed to
 
     def look(self, sample: HostSample) -> HostSample:
         """Take in this second's sample; if the samples before it are missing, note that the end stood still.
@@ -76,6 +76,14 @@ class Watched:
             sample = replace(sample, nics=tuple(summed.get(nic.name, nic) for nic in sample.nics))
         self.samples.append(sample)
         return sample
+
+    def count_from(self, later: float) -> None:
+        """Have its times count from so many seconds later on, when the trial begins; none before is one of it."""
+        self.looked -= later
+        self.samples[:] = [replace(one, t=round(one.t - later, 3)) for one in self.samples]
+        self.windows = [replace(one, t=round(one.t - later, 3)) for one in self.windows]
+        moved = [replace(one, at=round(one.at - later, 3)) for one in self.held_up]
+        self.held_up = [one for one in moved if one.at + one.seconds > 0]
 
     def _counted_by_members(self) -> dict[str, list[str]]:
         """The cards whose counters are the sum of their bundle's members, with these."""

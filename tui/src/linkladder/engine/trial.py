@@ -171,7 +171,8 @@ class Trial:
             await self._every_leg(self._serve)
             starts = self._barrier()
             switching = self.outage.keep_time(loan, self.begun, lambda: first_second(self.legs))
-            beside = [asyncio.create_task(one) for one in (self._ask_for_connections(), switching)]
+            asking = self.connections.ask(self.begun, tools.expected_seconds(self.exp))
+            beside = [asyncio.create_task(one) for one in (asking, switching)]
             try:
                 await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
@@ -292,13 +293,13 @@ class Trial:
 
     def _barrier(self) -> Starts:
         """The moment at which all legs start, on each end's clock; a single leg starts as soon as it can."""
-        self.begun = time.monotonic()
-        if sum(not leg.visits for leg in self.legs) == 1:
-            return {}
-        self.begun += min(
-            LONGEST, LEAD + self.slowest_answer + HELD * self.slowest_server_start + EACH * len(self.legs)
-        )
-        return {number: self.begun + offset for number, offset in self.clock_offset.items()}
+        before, self.begun = self.begun, time.monotonic()
+        alone = sum(not leg.visits for leg in self.legs) == 1
+        held = LEAD + self.slowest_answer + HELD * self.slowest_server_start + EACH * len(self.legs)
+        self.begun += 0.0 if alone else min(LONGEST, held)
+        for watched in self.watched.values():
+            watched.count_from(self.begun - before)
+        return {} if alone else {number: self.begun + offset for number, offset in self.clock_offset.items()}
 
     async def _count(self, number: int) -> None:
         """What the end's counters are now, of every card that a path of the trial uses there."""
@@ -307,13 +308,11 @@ class Trial:
         for side in {side.address: side for side in sides}.values():
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
-    async def _ask_for_connections(self) -> None:
-        await self.connections.ask(self.begun, tools.expected_seconds(self.exp))
-
     async def _sample(self, number: int) -> None:
         """Have the end tell of itself from now on; a sender of its connections' windows as well."""
         at_once = any(leg.ends_by_word for leg in self.legs)
         await self.connections.sample(number, self.outage.every, number in self._senders(), at_once)
+        self.watched[number].looked = time.monotonic() - self.begun
 
     def _senders(self) -> set[int]:
         near = {leg.route.near.end for leg in self.legs if self.exp.direction is not Direction.REVERSE}
