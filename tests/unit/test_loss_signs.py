@@ -148,6 +148,13 @@ def test_a_first_second_of_a_busy_sender_names_no_policer_alone() -> None:
     assert candidates(replace(met, sender_busy=100.0, paced=policed)) == {LimiterKind.POLICER}, "UDP shows who drops"
 
 
+def test_streams_that_add_nothing_where_a_core_is_nearly_busy_name_no_policer_alone() -> None:
+    """Of emulated machines whose link has none: the receiver's busiest core was 91 % busy, whatever the streams."""
+    met = replace(LOST, goodput=3.28e9, ceiling=9.4e9, streams=8, loss=1e-4, by_streams=((1, 3.1e9), (4, 3.2e9)))
+    assert candidates(replace(met, receiver_busy=60.0)) == {LimiterKind.POLICER}
+    assert candidates(replace(met, receiver_busy=91.0)) == {LimiterKind.POLICER, LimiterKind.RECEIVER}
+
+
 def test_what_bursts_lose_beside_a_saturated_core_may_be_lost_in_that_end() -> None:
     clean = (paced(48.6e6, 0, 16_534), paced(87.5e6, 0, 29_760))
     met = replace(LOST, goodput=30e6, loss=0.01, paced=clean)

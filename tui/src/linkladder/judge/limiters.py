@@ -314,7 +314,7 @@ def _or_busy(e: Evidence, found: Limiter) -> Limiter:
     """What a busy machine loses may be all that was lost, until datagrams that came evenly show who loses it."""
     if _lost_evenly(e) and not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates):
         return found
-    for end, busiest in _busy_ends(e):
+    for end, busiest in _busy_ends(e, CLOSE):
         said = say.or_the_end(found.sentence, end, busiest)
         found = replace(found, sentence=said, candidates=(*found.candidates, end))
     return found
@@ -348,10 +348,10 @@ def _busier(e: Evidence) -> tuple[LimiterKind, float]:
     return (LimiterKind.SENDER, sender) if sender >= receiver else (LimiterKind.RECEIVER, receiver)
 
 
-def _busy_ends(e: Evidence) -> list[tuple[LimiterKind, float]]:
-    """Each end with a saturated core, and how many percent of that are used."""
+def _busy_ends(e: Evidence, least: float = BUSY) -> list[tuple[LimiterKind, float]]:
+    """Each end with a core that is so busy, and how many percent of that are used."""
     both = (LimiterKind.SENDER, e.sender_busy or 0.0), (LimiterKind.RECEIVER, e.receiver_busy or 0.0)
-    return [(end, share) for end, share in both if share >= BUSY]
+    return [(end, share) for end, share in both if share >= least]
 
 
 def _busy(e: Evidence) -> Limiter | None:
