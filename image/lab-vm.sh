@@ -118,7 +118,7 @@ start() {
 	form=$(qemu-img info "$base" | sed -n 's/^file format: //p')
 	qemu-img create -q -f qcow2 -F "$form" -b "$base" "$disk" 8G
 	# shellcheck disable=SC2046  # several words each
-	ip netns exec "$space" qemu-system-x86_64 -name "$1" -accel $(accelerator) $(firmware) -machine q35 \
+	ip netns exec "$space" qemu-system-x86_64 -name "$1" -accel $(accelerator $((2 * LL_VM_CPUS))) $(firmware) -machine q35 \
 		-smp "$LL_VM_CPUS" -m "$LL_VM_MEMORY" -display none -vga std \
 		-drive "file=$disk,if=none,id=d0,format=qcow2" $(controller) \
 		-netdev "tap,id=m,ifname=$1-m,script=no,downscript=no" -device "vmxnet3,netdev=m,mac=52:54:00:1a:0$2:00" \

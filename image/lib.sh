@@ -36,11 +36,15 @@ duration() {
 	fi
 }
 
-# KVM only if a machine really starts with it: a container may show a device that does not work.
+# accelerator [CORES] - KVM only if a machine really starts with it: a container may show a device that does not work.
+# CORES are those of all machines together: with fewer here, one emulated core would wait for what another holds that is
+# not running, so that each machine takes its cores in turn.
 accelerator() {
 	if [ -w /dev/kvm ] && (printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
 		-monitor stdio) >/dev/null 2>&1; then
 		echo 'kvm -cpu host'
+	elif [ "$(nproc)" -lt "${1:-1}" ]; then
+		echo 'tcg,thread=single -cpu qemu64,+rdrand'
 	else
 		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
 	fi

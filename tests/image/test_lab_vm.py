@@ -52,6 +52,21 @@ def test_the_image_built_last_is_taken_whatever_its_number(tree: Path) -> None:
     assert bases == {str(tree / "out/linkladder-0.10.0-amd64.qcow2")}
 
 
+@pytest.mark.parametrize(("cores", "threads"), [(2, "single"), (3, "single"), (4, "multi")])
+def test_emulated_cores_take_turns_where_there_are_too_few_for_both_machines(
+    tree: Path, cores: int, threads: str
+) -> None:
+    """Seen on two cores: each machine stood still for seconds, and carried a third of what it does with its own."""
+    program(tree, "id", "echo 0")
+    program(tree, "nproc", f"echo {cores}")
+    program(tree, "qemu-system-x86_64", 'case "$*" in *kvm*) exit 1 ;; esac')
+    (tree / "out").mkdir()
+    (tree / "out/linkladder-0.1.0-amd64.qcow2").write_text("x")
+    assert lab(tree, "--no-tmux").returncode == 0
+    started = [line for line in called(tree) if " qemu-system-x86_64 " in line]
+    assert len(started) == 2 and all(f"-accel tcg,thread={threads} -cpu" in line for line in started), started
+
+
 @pytest.mark.parametrize("args", [["some.qcow2"], ["--down"]], ids=["up", "down"])
 def test_what_needs_root_asks_sudo_for_it(tree: Path, args: list[str]) -> None:
     program(tree, "id", "echo 1001")
