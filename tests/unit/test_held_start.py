@@ -75,6 +75,7 @@ def test_ends_that_are_slow_to_start_a_program_get_longer_to_have_theirs_ready(m
         leg = SimpleNamespace(visits=False)
         trial.legs, trial.clock_offset = [leg] * 4, {0: 0.0, 1: 100.0}
         trial.slowest_answer, trial.slowest_server_start = 0.05, starting
+        trial.begun, trial.watched = 990.0, {}
         starts = trial._barrier()
         assert starts[1] == starts[0] + 100.0, "the same moment on the other end's clock"
         return float(starts[0] - 1000.0)

@@ -269,11 +269,11 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             warnings.append(f"{died}{expect.meanwhile}; afterwards all of it arrived")
     counted = [i for i in summed if i.counted]
     if not counted:
-        told = "the lines do not reach so far"
+        cause = "the lines do not reach so far"
         if late := seconds.closed_late(exp, summed):
-            told = f"the only line there was closed {late:.1f} s late"
-            told += f", as {expect.stood_still}" if expect.still else ""
-        raise Broken(Fault.TOOL, f"no whole second lies after the warm-up: {told} ({phrases.way(way)})")
+            cause = f"the only line there was closed {late:.1f} s late"
+            cause += f", as {expect.stood_still}" if expect.still else ""
+        raise Broken(Fault.TOOL, f"no whole second lies after the warm-up: {cause} ({phrases.way(way)})")
     for flow in outcome.flows:
         if flow.direction == way and flow.bytes == 0:
             raise Broken(
