@@ -3,8 +3,7 @@
 import re
 from importlib import resources
 
-# Emulated machines were seen to stand still for 1.3 s after the warm-up: of two seconds none would be left to count.
-SHORTER = {"duration": 3, "warmup": 1, "repeats": 4, "count": 5}
+SHORTER = {"duration": 2, "warmup": 1, "repeats": 4, "count": 5}
 START = "[[experiment]]\n"
 
 

@@ -13,8 +13,8 @@ import time
 import pytest
 
 import mischief
-from linkladder.model import ExperimentResult, Fault, RunState, TrialResult
-from short_plans import SHORTER, short_plan
+from linkladder.model import ExperimentResult, TrialResult
+from short_plans import short_plan
 
 from .machine import SLOW
 from .pair import Pair
@@ -34,7 +34,6 @@ KERNEL = {
     "receive-buffer": ("16777216", "net.inet.tcp.recvbuf_max", "16777216"),
 }
 MODULES = ["cc_htcp.ko", "tcp_rack.ko", "tcphpts.ko"]
-RARE = 1 / 40  # of the trials
 PLANS = os.environ.get("LINKLADDER_PLANS", "sizing rr tune offload").split()
 
 
@@ -91,34 +90,18 @@ def test_large_sends_are_worth_something(world: VmWorld) -> None:
 
 
 def to_its_end(world: VmWorld, name: str) -> list[TrialResult]:
-    """The trials of a built-in plan, with everything put back, and as many good pairs as were asked for.
-
-    A tool may fail now and then (iperf 3's threads lose count of some bytes: its seconds are less than its total), for
-    which another pair is measured; more often than rarely, or by another fault, is a defect.
-    """
+    """The trials of a built-in plan, all of them good, with everything put back."""
     began = time.monotonic()
     run = mischief.Run(world, short_plan(name, world.rung), name=name)
     status = run.wait(3600 / SLOW)
     nothing_is_left(world)
-    document = run.document()
-    arms = {arm.parameters.id: arm for rung in document.rungs for arm in rung.experiments}
-    found = [trial for arm in arms.values() for trial in arm.trials]
-    failed = [trial for trial in found if not trial.ok]
-    print(f"{name}: {len(found)} trials in {time.monotonic() - began:.0f} s, status {status}, {len(failed)} failed")
+    found = [trial for rung in run.document().rungs for arm in rung.experiments for trial in arm.trials]
+    failed = [trial.reason for trial in found if not trial.ok]
+    print(f"{name}: {len(found)} trials in {time.monotonic() - began:.0f} s, status {status}")
     print(world.run("alpha", world.as_user(f"{world.program} judge last"), check=False))
-    assert found and document.run.state is RunState.COMPLETE, "it did not go on to its end"
-    said = [(trial.fault, trial.reason) for trial in failed]
-    assert len(failed) <= RARE * len(found) and all(trial.fault is Fault.TOOL for trial in failed), said
-    assert status == (1 if failed else 0)
-    for arm in arms.values():
-        if arm.parameters.baseline:
-            both = good(arm) & good(arms[arm.parameters.baseline])
-            assert len(both) >= SHORTER["repeats"], (arm.parameters.id, both)
+    assert found and not failed, failed
+    assert status == 0, "it did not go on to its end"
     return found
-
-
-def good(arm: ExperimentResult) -> set[int]:
-    return {trial.repeat for trial in arm.trials if trial.ok}
 
 
 @pytest.mark.parametrize("name", PLANS)

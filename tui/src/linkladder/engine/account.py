@@ -78,7 +78,7 @@ class Watched:
         return sample
 
     def count_from(self, later: float) -> None:
-        """Have its times count from so many seconds later on, when the trial begins; none before is one of it."""
+        """Have its times count from so many seconds later on, when the trial begins; drop standstills over by then."""
         self.looked -= later
         self.samples[:] = [replace(one, t=round(one.t - later, 3)) for one in self.samples]
         self.windows = [replace(one, t=round(one.t - later, 3)) for one in self.windows]
