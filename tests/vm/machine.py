@@ -28,6 +28,7 @@ TUI = r"Next step"
 # Soft updates write a name up to half a minute after the file that it names: before the plug is pulled on purpose.
 WRITTEN = "sync; sleep 35; sync; sync"
 SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
+CORES = int(os.environ.get("LINKLADDER_VM_CORES", "2"))  # of a machine, unless a test needs another number
 
 
 def accelerator() -> list[str]:
@@ -57,7 +58,7 @@ def accelerator() -> list[str]:
             pass
     # With fewer cores than two machines have between them, one emulated core waits for what another holds that is not
     # running: seen on two, standstills of seconds, and a third of the rate without TSO. Each takes its cores in turn.
-    threads = "multi" if (os.cpu_count() or 1) >= 4 else "single"
+    threads = "multi" if (os.cpu_count() or 1) >= 2 * CORES else "single"
     return ["-accel", f"tcg,thread={threads},tb-size=256", "-cpu", "qemu64,+rdrand"]
 
 
@@ -142,7 +143,7 @@ class Machine:
         *,
         firmware: str = "efi",
         space: str = "",
-        cpus: int = 2,
+        cpus: int = CORES,
         memory: int = 1024,
         taps: tuple[str, ...] = (),
         virtio: int = 0,  # of the last adapters; the others are vmxnet3
