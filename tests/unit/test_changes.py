@@ -13,6 +13,7 @@ from linkladder.judge import judge_rung
 from linkladder.judge.changes import changes
 from linkladder.model import (
     CpuUse,
+    Direction,
     Document,
     End,
     Experiment,
@@ -159,11 +160,29 @@ def test_both_ways_of_one_load_are_told_once_or_apart() -> None:
     )
 
 
+def test_both_ways_at_once_are_a_load_of_their_own() -> None:
+    alone, at_once = (
+        [
+            ("MTU 9000", load, differs((Measured.GOODPUT, ratio), way=way))
+            for way, ratio in zip(WAYS, ratios, strict=True)
+        ]
+        for load, ratios in (("1 stream", (1.2, 1.2)), (phrases.load(DUPLEX, DUPLEX), (1.5, 0.9)))
+    )
+    assert phrases.briefly([*alone, *at_once]) == (
+        "MTU 9000: 20 % more throughput, either way (1 stream); 50 % more throughput near to far, 10 % less throughput "
+        "far to near (1 stream, both ways at once). What is gained in throughput near to far (1 stream) and throughput "
+        "far to near (1 stream) and throughput near to far (1 stream, both ways at once) is paid for in throughput far "
+        "to near (1 stream, both ways at once).",
+    )
+
+
 def differs(*ratios: tuple[Measured, float], way: str = "forward") -> Change:
     figures = (ChangedFigure(m, Answer.DIFFERS, 1.0, r, 6, ratio=r) for m, r in ratios)
     return Change("e", "b", way, 6, figures=tuple(figures))
 
 
+WAYS = ("forward", "reverse")
+DUPLEX = Experiment("d", direction=Direction.DUPLEX)
 SAME = Change("e", "b", "forward", 6, figures=(ChangedFigure(Measured.GOODPUT, Answer.SAME, 1e9, 1e9, 6, ratio=1.0),))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import trials
+from judge_documents import document
 from linkladder import judge, keeping, report, units
 from linkladder import plan as plans
 from linkladder.app.experiment_text import about
@@ -144,6 +145,19 @@ def test_both_ways_at_once_are_a_staircase_of_their_own_in_which_neither_way_pay
         "Staircase, near to far while both ways are loaded", "Staircase, far to near while both ways are loaded",
     ]  # fmt: skip
     assert len(plan.rungs[0].experiments) == 3 * (2 + 3 + 4)
+
+
+def test_what_a_change_did_while_both_ways_are_loaded_is_told_apart() -> None:
+    _, result = climbed_with(tune(), carries)
+    judged = judge.judge_rung(result, document(result))
+    heads = [text.split(": ")[0] for text in judged.judgement.findings if text.startswith("8 streams instead of")]
+    assert heads == [
+        "8 streams instead of 2",
+        "8 streams instead of 2, near to far",
+        "8 streams instead of 2, far to near",
+        "8 streams instead of 2 (both ways at once), near to far",
+        "8 streams instead of 2 (both ways at once), far to near",
+    ]
 
 
 def test_each_arm_stands_beside_the_ceiling_at_its_mtu() -> None:

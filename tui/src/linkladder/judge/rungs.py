@@ -191,7 +191,7 @@ def _answers(
     """What the rung's comparisons answer in a sentence each, and in full."""
     arms = {c: (parameters(parts.whole, c.experiment), parameters(parts.whole, c.baseline)) for c in changed}
     paths = parts.whole.paths
-    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c], paths), c) for c in changed]
+    words = [(phrases.difference(*arms[c]), phrases.load(*arms[c], paths), c) for c in changed]
     short = (
         *transactions(compared),
         *staircase(compared, changed, document),

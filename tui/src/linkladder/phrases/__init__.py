@@ -6,7 +6,7 @@
     window(bytes)           '800k', '8M', 'default': as in a plan file
     cores(experiment)       '2 cores', 'cores 2,3': how many cores the tools have, or which
     settings(experiment)    'MTU 9000, TSO off at the near end'
-    difference(arm, base)   '8 streams instead of 1': how two arms differ; beside(...): what they have in common
+    difference(arm, base)   '8 streams instead of 1': how two arms differ; beside(...), load(...): what they share
     change(said, beside, c) what a change did, with every figure; briefly(...): one sentence for each change
     offloads(changes)       what large sends and receives gain: '+140 % throughput with 20 % fewer cores; ...'
     bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
@@ -30,6 +30,7 @@ from linkladder.phrases.arms import (
     cores,
     difference,
     kernel,
+    load,
     restarts,
     settings,
     special,
@@ -94,6 +95,7 @@ __all__ = [
     "kernel",
     "known_strength",
     "latency",
+    "load",
     "loaded",
     "looking",
     "not_yet_looked",

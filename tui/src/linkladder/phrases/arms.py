@@ -177,6 +177,12 @@ def beside(p: Experiment, before: Experiment, paths: Sequence[Path] = ()) -> str
     return ", ".join([*shared, *where, *map(setting, _in_common(p, before))])
 
 
+def load(p: Experiment, before: Experiment, paths: Sequence[Path] = ()) -> str:
+    """The same in a list of sentences on every load: also whether both ways were loaded at once."""
+    both_ways = p.direction is before.direction is Direction.DUPLEX
+    return ", ".join(filter(None, [beside(p, before, paths), way(Direction.DUPLEX) if both_ways else ""]))
+
+
 def _in_common(p: Experiment, before: Experiment) -> tuple[Setting, ...]:
     there = by_end(before.settings)
     return together(one for key, one in by_end(p.settings).items() if there.get(key) == one)
