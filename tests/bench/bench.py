@@ -58,9 +58,11 @@ FIGURES = (
     ),
     Figure("quick", "plan quick on a clear link, to a firm PASS, the first run", "s", 180.0),
     Figure("circuit", "  plan circuit", "s", 720.0),
+    Figure("ladder", "plan ladder on the same link, to its end", "s", 3600.0),
     Figure("report", "report of 200 trials, with the program's start", "s", 1.0),
 )
 PROGRAMS = ("climb", "strongest", "places", "to_the_end")
+LONG = ("whole_ladder",)  # up to an hour: runs only if it is named
 
 
 def main() -> int:
@@ -69,9 +71,11 @@ def main() -> int:
         "--before", metavar="REVISION", type=Path, help="an earlier revision, measured in turn with this"
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each program runs (default 3)")
-    parser.add_argument("programs", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}; default all")
+    parser.add_argument(
+        "programs", nargs="*", metavar="NAME", help=f"{', '.join(PROGRAMS)} (default: all of these), {', '.join(LONG)}"
+    )
     args = parser.parse_args()
-    if wrong := set(args.programs) - set(PROGRAMS):
+    if wrong := set(args.programs) - {*PROGRAMS, *LONG}:
         parser.error(f"there is no {', '.join(wrong)}")
     trees = [TREE, *([args.before.resolve()] if args.before else [])]
     for tree in trees:
@@ -81,8 +85,8 @@ def main() -> int:
         for number in range(args.rounds):
             for tree in trees if number % 2 else reversed(trees):
                 kept = Path(scratch) / f"{trees.index(tree)}.db"  # the runs that climb makes, which places multiplies
-                for program in PROGRAMS:
-                    if not args.programs or program in args.programs:
+                for program in (*PROGRAMS, *LONG):
+                    if program in (args.programs or PROGRAMS):
                         for name, values in measured(program, tree, kept).items():
                             found[tree].setdefault(name, []).extend(values)
     print("\n".join(table([found[tree] for tree in trees])))

@@ -13,19 +13,27 @@ import time
 from linkladder.codec import from_json
 from linkladder.judge import judge_document
 from linkladder.model import Document
-from linkladder.verdicts import Verdict
+from linkladder.verdicts import DocumentJudgement, Verdict
 from world import Lab
 
 
-def seconds(plan: str) -> list[float]:
-    """Of no use, and left out, where the verdict is another one; it is printed."""
+def timed(plan: str) -> tuple[float, Document, DocumentJudgement]:
+    """How many seconds a run of it takes, and the run with what it shows, which is printed."""
     with Lab("lle").paired() as lab:
         argv = [sys.executable, "-m", "linkladder", "run", "--plan", plan, "--peer", "beta", "--json", "-"]
         began = time.monotonic()
         done = subprocess.run(lab.command("alpha", argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         took = time.monotonic() - began
-    judged = judge_document(from_json(Document, json.loads(done.stdout)))
-    print(f"  {plan}: {took:.0f} s, {judged.sentence}", file=sys.stderr)
+    document = from_json(Document, json.loads(done.stdout))
+    judged = judge_document(document)
+    trials = sum(len(e.trials) for r in document.rungs for e in r.experiments)
+    print(f"  {plan}: {took:.0f} s, {trials} trials, {document.run.state}, {judged.sentence}", file=sys.stderr)
+    return took, document, judged
+
+
+def seconds(plan: str) -> list[float]:
+    """Of no use, and left out, where the verdict is another one."""
+    took, _, judged = timed(plan)
     return [took] if judged.verdict is Verdict.PASS and not judged.provisional else []
 
 
