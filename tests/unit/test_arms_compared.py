@@ -102,6 +102,9 @@ def test_the_cores_that_the_rate_needs_are_named_and_where_streams_cost() -> Non
     assert "By cores: 1: 710 Mb/s (696 Mb/s to 725 Mb/s), 2: 1.22 Gb/s (1.19 Gb/s to 1.24 Gb/s)." in one
     assert many.startswith("Cores, 8 streams, near to far: 2 at each end do not surely carry")
     assert worse == "1 core carries 203 Mb/s less with 8 streams than with 1, near to far."
+    lent = (Setting(SettingKind.MTU, "9000"),)
+    loads = [replace(e, parameters=replace(e.parameters, settings=lent)) for e in made.experiments]
+    assert sizing(replace(made, experiments=tuple(loads)), sold)[2].endswith(" than with 1, MTU 9000, near to far.")
     once = tcp(F, (trial(1200e6, F, 0),), 1, cores=2)
     assert "By cores: 2: 1.20 Gb/s (one repeat)." in sizing(rung(RungName.SAME_VLAN, once), sold)[0]
 

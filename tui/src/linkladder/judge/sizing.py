@@ -58,5 +58,5 @@ def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, lis
     for cores, many, few, way, before, after in both:
         change, noise = difference(before, after, 1 - ERROR / len(both))
         if noise is not None and change < -noise:
-            said.append(say.worse_with_streams(cores, -change, many.streams, few.streams, way))
+            said.append(say.worse_with_streams(cores, -change, many, few.streams, way))
     return said
