@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh [--before REVISION] [--rounds N] [NAME ...] - what linkladder costs, each figure with what is promised of it;
-# with --before, those of an earlier revision beside them, measured in turn. Needs root; half an hour with both.
+# with --before, those of an earlier revision beside them, measured in turn. Needs root. whole_ladder takes up to an hour
+# and runs only if it is named.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -12,7 +12,8 @@ from linkladder import host, phrases
 from linkladder import plan as plans
 from linkladder.judge import judge_rung
 from linkladder.judge.sizing import sizing
-from linkladder.model import Contract, Experiment, RungName, Setting, SettingKind
+from linkladder.model import Contract, Direction, Experiment, RungName, Setting, SettingKind
+from linkladder.phrases.sizing import worse_with_streams
 
 TSO_OFF = Setting(SettingKind.TSO, "off")
 
@@ -105,6 +106,8 @@ def test_the_cores_that_the_rate_needs_are_named_and_where_streams_cost() -> Non
     lent = (Setting(SettingKind.MTU, "9000"),)
     loads = [replace(e, parameters=replace(e.parameters, settings=lent)) for e in made.experiments]
     assert sizing(replace(made, experiments=tuple(loads)), sold)[2].endswith(" than with 1, MTU 9000, near to far.")
+    both_ways = Experiment("d", direction=Direction.DUPLEX, streams=8)
+    assert worse_with_streams(2, 2e8, both_ways, 1, "reverse").endswith(", far to near while both ways are loaded.")
     once = tcp(F, (trial(1200e6, F, 0),), 1, cores=2)
     assert "By cores: 2: 1.20 Gb/s (one repeat)." in sizing(rung(RungName.SAME_VLAN, once), sold)[0]
 
