@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from pathlib import Path
@@ -29,6 +30,7 @@ trials = [(t.started, e.parameters.kernel, t.ok, t.reason) for r in run.rungs fo
 print(json.dumps([run.run.state, sorted(trials), [b.kernel for b in plan.boots(run.run.plan)], list(run.run.notes)]))
 """
 BOOT, BOOTS = "---<<BOOT>>---", 8
+IDENTS = {"kernel": "LINKLADDER", "generic": "GENERIC"}
 BACK = 60.0  # seconds in which a machine that counts down has begun to start anew
 
 
@@ -65,6 +67,8 @@ def test_two_kernels_are_compared_in_whole_boots(image: Path, tmp_path: Path) ->
         assert state == "complete", notes
         assert [kernel for _, kernel, _, _ in trials] == planned, "each in the boot that it was planned for"
         assert all(ok for _, _, ok, _ in trials), trials
+        booted = re.findall(rf"\b({'|'.join(IDENTS.values())}) amd64", machine.console.text)
+        assert booted[1 : BOOTS + 1] == [IDENTS[kernel] for kernel in planned], "what each kernel said of itself"
         assert len(planned) == BOOTS and back == (planned[-1] != "kernel")
         assert shell.run("ls /state/linkladder/restart.json")[0] != 0
     finally:
