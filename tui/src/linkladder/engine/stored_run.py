@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from linkladder import judge, units
 from linkladder import plan as plans
 from linkladder.judge.comparison import host_changes
-from linkladder.model import HostFacts, Plan, Rung, RunState, TrialResult
+from linkladder.model import End, HostFacts, Plan, Rung, RunState, TrialResult
 from linkladder.store import KeptVerdict, Store
 from linkladder.verdicts import Judgement, Verdict
 
@@ -45,10 +45,17 @@ def figures_before(store: Store, run_id: str, rung: Rung) -> dict[str, tuple[Tri
 
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
-    """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run."""
-    before = store.load(run_id, output=False).run.facts(name)
-    if before is not None and (changed := host_changes(name, before, facts)):
-        store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
+    """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run.
+
+    Where the plan itself starts other kernels here, these and what they offer have not changed behind its back.
+    """
+    document = store.load(run_id, output=False)
+    before = document.run.facts(name)
+    if before is not None:
+        if name == End.NEAR and plans.boots(document.run.plan):
+            before = replace(before, kernel=facts.kernel, sysctls=facts.sysctls)
+        if changed := host_changes(name, before, facts):
+            store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
     store.keep_host(run_id, name, facts)
 
 

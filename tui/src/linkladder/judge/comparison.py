@@ -6,6 +6,7 @@ cannot explain it, since an end that stood still tells nothing about the link.
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # share of the rate; changes within it do not matter
+AS_LARGE = 0.001  # share of a number: the memory that a boot leaves, and what kernels derive from it, vary by less
 APART = 0.2  # share of the rate; repeats that lie so far apart are told of, even if they are too few to be sure
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
 SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
@@ -60,7 +62,7 @@ def compare(a: Document, b: Document) -> Comparison:
     both = [k for k in left if k in right]
     confidence = 1 - 0.05 / max(1, len(both))
     differences = tuple(_difference(left[k], right[k], confidence) for k in both)
-    causes = [_both(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
+    causes = [_both(f) for f in _facts(a, b) if f.differs and f.suspect]
     alone = [say.only_in(_name(left[k]), "first", k in tried_right) for k in left if k not in right]
     alone += [say.only_in(_name(right[k]), "second", k in tried_left) for k in right if k not in left]
     figures = compared_figures(a, b)
@@ -210,10 +212,16 @@ class _Fact:
     right: str
     suspect: bool = False  # whether a difference in it may be why the results differ
 
+    @property
+    def differs(self) -> bool:
+        if self.left.isdecimal() and self.right.isdecimal():
+            return not math.isclose(int(self.left), int(self.right), rel_tol=AS_LARGE)
+        return self.left != self.right
+
 
 def environment(a: Document, b: Document) -> tuple[str, ...]:
     """What differs besides the results: systems, tunables, interfaces, tools, the contract."""
-    return tuple(_both(f) for f in _facts(a, b) if f.left != f.right)
+    return tuple(_both(f) for f in _facts(a, b) if f.differs)
 
 
 def _both(fact: _Fact) -> str:
@@ -255,7 +263,7 @@ def _kept(document: Document) -> dict[str, float]:
 
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:
     """What has changed about a host between two times, in words."""
-    return tuple(_both(f) for f in _host(name, left, right) if f.left != f.right)
+    return tuple(_both(f) for f in _host(name, left, right) if f.differs)
 
 
 def _host(name: str, left: HostFacts, right: HostFacts) -> list[_Fact]:
