@@ -1,13 +1,16 @@
 """Records trials of one and the same setting, over and over: the noise that tests/unit/recorded_noise.py draws from.
 
-    sudo python tests/lab/record_noise.py ROUNDS > tests/captures/noise/two-namespaces.csv
+    sudo python tests/lab/record_noise.py 100 > tests/captures/noise/two-namespaces.csv
+    sudo python tests/lab/record_noise.py 20 --path plain --seconds 5 60 5 > tests/captures/noise/longer-trials.csv
 
 Between two network namespaces of its own are three paths: `plain`, as fast as the machine is; `shaped`, a token bucket
-of 1 Gb/s; and `lossy`, one of 500 Mb/s where one packet in 2500 is dropped. They take turns, 2 s each.
+of 1 Gb/s; and `lossy`, one of 500 Mb/s where one packet in 2500 is dropped. In each round they take turns, and on each
+path the lengths do.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import re
@@ -16,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from typing import IO
 
 HERE, THERE = (f"sn{os.getpid()}{end}" for end in "ab")
@@ -67,22 +69,23 @@ def median_ms(ping: subprocess.Popen[str]) -> float:
     return statistics.median(float(one) for one in times)
 
 
-def trial(path: str) -> dict[str, str]:
+def trial(path: str, seconds: int) -> dict[str, str]:
     address = f"{NETS[path]}.2"
     idle = median_ms(pings(address, 0.02))
     server = start(THERE, "iperf", "-s", "-f", "k", "-B", address)
     time.sleep(0.25)
-    before, beside, began = segments(), pings(address, 0.2), time.monotonic()
-    sent = used(start(HERE, "iperf", "-c", address, "-t", "2", "-l", "128K"))
-    seconds, after = time.monotonic() - began, segments()
+    before, beside, began = segments(), pings(address, seconds / 10), time.monotonic()
+    sent = used(start(HERE, "iperf", "-c", address, "-t", str(seconds), "-l", "128K"))
+    took, after = time.monotonic() - began, segments()
     server.send_signal(signal.SIGINT)
     kbps = float(re.findall(r"([\d.]+) Kbits/sec", said(server))[-1])
     made, again = (later - earlier for earlier, later in zip(before, after, strict=True))
     return {
         "path": path,
+        "seconds": str(seconds),
         "bps": f"{1000 * kbps:.0f}",
-        "sender_cores": f"{sent / seconds:.4g}",
-        "receiver_cores": f"{used(server) / seconds:.4g}",
+        "sender_cores": f"{sent / took:.4g}",
+        "receiver_cores": f"{used(server) / took:.4g}",
         "segments": str(made),
         "retransmits": str(again),
         "idle_ms": f"{idle:.4g}",
@@ -103,21 +106,28 @@ def build() -> None:
         run("ip", "netns", "exec", THERE, "nft", rule)
 
 
-def main(arguments: Sequence[str]) -> None:
-    (rounds,) = arguments
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("rounds", type=int)
+    asked.add_argument("--path", choices=NETS, nargs="+", default=list(NETS))
+    asked.add_argument("--seconds", type=int, nargs="+", default=[2])
+    args = asked.parse_args()
     for space in (HERE, THERE):
         run("ip", "netns", "add", space)
         run("ip", "-n", space, "link", "set", "lo", "up")
     try:
         build()
-        rows = csv.DictWriter(sys.stdout, trial("plain"), lineterminator="\n")
+        rows = csv.DictWriter(sys.stdout, trial("plain", 2), lineterminator="\n")
         rows.writeheader()
-        for path in list(NETS) * int(rounds):
-            rows.writerow(trial(path))
+        for _ in range(args.rounds):
+            for path in args.path:
+                for seconds in args.seconds:
+                    rows.writerow(trial(path, seconds))
+                    sys.stdout.flush()
     finally:
         for space in (HERE, THERE):
             run("ip", "netns", "delete", space)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

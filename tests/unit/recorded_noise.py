@@ -38,7 +38,7 @@ from linkladder.model import (
     TrialResult,
 )
 
-RECORDED = Path(__file__).parent.parent / "captures/noise/two-namespaces.csv"
+RECORDED = Path(__file__).parent.parent / "captures/noise"
 PATHS = ("plain", "shaped", "lossy")
 BLOCK = 4  # neighbouring trials drawn at a time
 OFF = (Setting(SettingKind.TSO, "off"),)
@@ -91,11 +91,14 @@ Planted = Callable[[Row], Row]
 
 
 @cache
-def recorded(path: str) -> tuple[Row, ...]:
-    """All trials of one path in the order of time."""
-    with RECORDED.open() as lines:
-        rows = [row for row in csv.DictReader(lines) if row.pop("path") == path]
-    return tuple(Row(**{name: float(value) for name, value in row.items()}) for row in rows)
+def recorded(path: str, seconds: float = 2) -> tuple[Row, ...]:
+    """All trials of one path and length in the order of time."""
+    found = []
+    for file in RECORDED.glob("*.csv"):
+        with file.open() as lines:
+            rows = csv.DictReader(lines)
+            found += [r for r in rows if r.pop("path") == path and float(r.pop("seconds")) == seconds]
+    return tuple(Row(**{name: float(value) for name, value in row.items()}) for row in found)
 
 
 def drawn(dice: random.Random, path: str, count: int, disturbed: Disturbance) -> list[Row]:
