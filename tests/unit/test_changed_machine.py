@@ -68,3 +68,8 @@ def test_two_boots_of_one_machine_are_not_why_runs_differ() -> None:
     said = compare(with_facts(slow, "beta", RSS), with_facts(fast, "beta", NEXT_BOOT))
     assert "differ beyond the noise" in said.sentence and "nmbclusters" not in said.sentence
     assert not any("nmbclusters" in line or "memory" in line for line in said.environment)
+
+
+def test_a_number_that_no_machine_has_is_a_change_like_any_other(tmp_path: Path) -> None:
+    told = replace(RSS, sysctls={**RSS.sysctls, "kern.ipc.nmbclusters": "9" * 5000})
+    assert "near sysctl kern.ipc.nmbclusters: 61303 / 999" in noted(tmp_path, Experiment("a"), after=told)

@@ -215,7 +215,7 @@ class _Fact:
     @property
     def differs(self) -> bool:
         if self.left.isdecimal() and self.right.isdecimal():
-            return not math.isclose(int(self.left), int(self.right), rel_tol=AS_LARGE)
+            return not math.isclose(float(self.left), float(self.right), rel_tol=AS_LARGE)
         return self.left != self.right
 
 
