@@ -61,6 +61,19 @@ def test_a_plan_of_kernels_notes_what_else_has_changed(tmp_path: Path) -> None:
     assert said == "changed while the run was interrupted: near vmx0 mtu: 1500 / 9000"
 
 
+def test_a_plan_of_kernels_notes_a_limit_that_changed_while_the_kernel_did_not(tmp_path: Path) -> None:
+    fewer = replace(NEXT_BOOT, sysctls={**RSS.sysctls, "net.inet.rss.bits": "1"})
+    said = noted(tmp_path, *BY_KERNEL, after=fewer)
+    assert said == "changed while the run was interrupted: near sysctl net.inet.rss.bits: 2 / 1"
+
+
+def test_a_small_change_of_what_does_not_vary_by_itself_is_noted(tmp_path: Path) -> None:
+    """9000 and 8996: less than a thousandth, and a tunnel somewhere."""
+    cards = [replace(RSS, nics=(Nic("vmx0", mtu=mtu),)) for mtu in (9000, 8996)]
+    said = noted(tmp_path, Experiment("a"), before=cards[0], after=cards[1])
+    assert said == "changed while the run was interrupted: near vmx0 mtu: 9000 / 8996"
+
+
 def test_two_boots_of_one_machine_are_not_why_runs_differ() -> None:
     slow, fast = (
         document(rung(RungName.SAME_VLAN, tcp(F, tuple(trial(bps, F, n) for n in range(3))))) for bps in (500e6, 900e6)

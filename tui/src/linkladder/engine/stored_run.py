@@ -47,12 +47,12 @@ def figures_before(store: Store, run_id: str, rung: Rung) -> dict[str, tuple[Tri
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run.
 
-    Where the plan itself starts other kernels here, these and what they offer have not changed behind its back.
+    Where the plan itself starts another kernel here, that and what it offers have not changed behind its back.
     """
     document = store.load(run_id, output=False)
     before = document.run.facts(name)
     if before is not None:
-        if name == End.NEAR and plans.boots(document.run.plan):
+        if name == End.NEAR and before.kernel != facts.kernel and plans.boots(document.run.plan):
             before = replace(before, kernel=facts.kernel, sysctls=facts.sysctls)
         if changed := host_changes(name, before, facts):
             store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")

@@ -22,9 +22,14 @@ from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # share of the rate; changes within it do not matter
-AS_LARGE = 0.001  # share of a number: the memory that a boot leaves, and what kernels derive from it, vary by less
 APART = 0.2  # share of the rate; repeats that lie so far apart are told of, even if they are too few to be sure
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
+OF_MEMORY = (
+    "memory",
+    "sysctl kern.ipc.nmbclusters",
+    "sysctl kern.ipc.nmbjumbop",
+)  # and limits by it
+AS_MUCH = 0.001  # share by which they vary from boot to boot at most
 SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
 SHOWN = 3
 _Key = tuple[str, Identity]  # rung, setting with its direction
@@ -214,8 +219,9 @@ class _Fact:
 
     @property
     def differs(self) -> bool:
-        if self.left.isdecimal() and self.right.isdecimal():
-            return not math.isclose(float(self.left), float(self.right), rel_tol=AS_LARGE)
+        """Of memory no boot leaves as much as the last one did."""
+        if self.what.endswith(OF_MEMORY) and self.left.isdecimal() and self.right.isdecimal():
+            return not math.isclose(float(self.left), float(self.right), rel_tol=AS_MUCH)
         return self.left != self.right
 
 
