@@ -7,7 +7,10 @@ import random
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
+import traceback
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TextIO
@@ -33,7 +36,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import KeptVerdict, Store, StoreFault, faults, recovery
+from linkladder.store import KeptVerdict, Store, StoreFault, database, faults, recovery
 
 EXPERIMENT = Experiment("tcp", repeats=3)
 PLAN = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(EXPERIMENT,)),))
@@ -207,6 +210,16 @@ def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
     assert not recovery.marked(tmp_path), "the database has no fault"
 
 
+def test_runs_that_begin_in_one_second_have_ids_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter(["aaaa", "aaaa", "aaaa", "bbbb"])
+    now = datetime.now(UTC)
+    monkeypatch.setattr(database, "datetime", SimpleNamespace(now=lambda _: now))
+    monkeypatch.setattr(database, "secrets", SimpleNamespace(token_hex=lambda _: next(drawn)))
+    store = Store(tmp_path)
+    assert [store.begin(PLAN)[-4:], store.begin(PLAN)[-4:]] == ["aaaa", "bbbb"]
+    store.close()
+
+
 def writer(folder: Path) -> tuple[int, TextIO]:
     """A process that stores trials until it is killed, and what it tells: the run, then each trial that is stored.
 
@@ -223,6 +236,9 @@ def writer(folder: Path) -> tuple[int, TextIO]:
                 for repeat in range(100000):
                     store.keep_trial(run, RungName.DC_LINK, "tcp", trial(repeat))
                     print(repeat, file=told, flush=True)
+        except BaseException:
+            traceback.print_exc()  # where the test that fails for it shows it
+            sys.stderr.flush()
         finally:
             os._exit(1)
     os.close(there)

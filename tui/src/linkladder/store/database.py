@@ -128,10 +128,13 @@ class Store:
             )
         reserve.keep(self.folder)
 
-    @staticmethod
-    def new_id() -> str:
-        """An id for a new run; ids sort by time."""
-        return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    def new_id(self) -> str:
+        """An id that no stored run has; ids sort by time."""
+        with explained(self.folder):
+            while True:
+                run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+                if self._db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is None:
+                    return run_id
 
     def begin(self, plan: Plan, peer: str = "", run_id: str = "") -> str:
         """Store a new run with its plan; returns its id."""
