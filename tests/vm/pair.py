@@ -59,8 +59,8 @@ class Site:
         ):
             status, said = shell.run(line, 60)
             assert status == 0, said
-        # The console on the video screen is not watched here, and would take half of an emulated machine. A plug that is
-        # pulled before the new file is on disk leaves an empty one, and no console at the next boot.
+        # The console on the video screen is not watched here, and would take half of an emulated machine. A plug pulled
+        # before the new file is on disk leaves an empty one, and no console at the next boot.
         shell.run("sed -i '' '/^ttyv0/s/onifexists/off/' /etc/ttys; fsync /etc/ttys; kill -HUP 1; pkill -t v0", 60)
         end = time.monotonic() + 120 * SLOW
         *way, target = self.command()

@@ -24,11 +24,7 @@ from linkladder.verdicts import Answer, Comparison, Difference
 BAND = 0.02  # share of the rate; changes within it do not matter
 APART = 0.2  # share of the rate; repeats that lie so far apart are told of, even if they are too few to be sure
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
-OF_MEMORY = (
-    "memory",
-    "sysctl kern.ipc.nmbclusters",
-    "sysctl kern.ipc.nmbjumbop",
-)  # and limits by it
+OF_MEMORY = ("memory", "kern.ipc.nmbclusters", "kern.ipc.nmbjumbop")  # what a boot leaves, and limits by it
 AS_MUCH = 0.001  # share by which they vary from boot to boot at most
 SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
 SHOWN = 3
